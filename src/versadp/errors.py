@@ -1,0 +1,81 @@
+"""Every error and warning that versadp raises.
+
+A message says what is wrong and where, and never shows a private value: it carries column names and counts.
+The hint says what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class VersadpError(Exception):
+    """Base of all errors of versadp.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and where.
+    hint : str, optional
+        What to do about it.
+
+    Examples
+    --------
+    >>> print(VersadpError("column 'age' has no bounds", hint="declare them: Bounded(18, 90)"))
+    column 'age' has no bounds
+      hint: declare them: Bounded(18, 90)
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\n  hint: {self.hint}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with the hint, so that an error crosses from a worker process whole."""
+        return (_rebuild, (type(self), self.message, self.hint))
+
+
+def _rebuild(kind: type[VersadpError], message: str, hint: str | None) -> VersadpError:
+    return kind(message, hint=hint)
+
+
+class SchemaError(VersadpError, ValueError):
+    """The schema is not one: bounds, levels or names are wrong."""
+
+
+class ParameterError(VersadpError, ValueError):
+    """A parameter of a mechanism, a privacy guarantee or a call is outside its range."""
+
+
+class InfeasibleError(ParameterError):
+    """No mechanism meets the target; the message names the nearest target that can be met."""
+
+
+class DataError(VersadpError, ValueError):
+    """The table does not fit the schema, or holds values that cannot be released."""
+
+
+class KeyMaterialError(VersadpError, ValueError):
+    """A key is missing, short or plainly not random."""
+
+
+class ReleaseError(VersadpError, ValueError):
+    """A release on disk is not what its manifest says, or was changed after it was made."""
+
+
+class MissingExtraError(VersadpError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class VersadpWarning(UserWarning):
+    """Base of all warnings of versadp."""
+
+
+class InsecureWarning(VersadpWarning):
+    """The noise can be predicted by whoever knows the seed: for research, not for a release."""
+
+
+class ClampedWarning(VersadpWarning):
+    """Values outside the declared bounds were moved to the nearest bound."""
