@@ -1,1 +1,5 @@
-"""."""
+"""The command line: parse, call, show."""
+
+from versadp.cli.main import main
+
+__all__ = ["main"]

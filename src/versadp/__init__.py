@@ -1,0 +1,69 @@
+"""Privatise once, learn anything.
+
+A provider adds noise to every record once; from then on any number of analysts fit any model to the released file and
+get consistent estimates. Names are loaded when they are first used, so that importing versadp is fast.
+
+Examples
+--------
+>>> import versadp as vdp
+>>> schema = vdp.Schema({"age": vdp.Bounded(18, 90)})
+>>> vdp.Mechanism(schema, scale=0.25, exact_rate=0.2)
+<Mechanism: 1 numeric, 0 categorical columns, scale=0.25, exact_rate=0.2>
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from versadp import engine, errors, noise, privacy
+    from versadp.noise.words import fresh_key
+    from versadp.release.mechanism import Mechanism
+    from versadp.release.release import Release, load
+    from versadp.schema import Bounded, Categorical, Public, Schema
+
+_HOME = {
+    "Bounded": "versadp.schema",
+    "Categorical": "versadp.schema",
+    "Public": "versadp.schema",
+    "Schema": "versadp.schema",
+    "Mechanism": "versadp.release.mechanism",
+    "Release": "versadp.release.release",
+    "load": "versadp.release.release",
+    "fresh_key": "versadp.noise.words",
+}
+_ROOMS = ("engine", "errors", "noise", "privacy")
+
+__all__ = [
+    "Bounded",
+    "Categorical",
+    "Mechanism",
+    "Public",
+    "Release",
+    "Schema",
+    "engine",
+    "errors",
+    "fresh_key",
+    "load",
+    "noise",
+    "privacy",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used (PEP 562)."""
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"versadp.{name}")
+    else:
+        raise AttributeError(f"versadp has no {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,47 @@
+"""`versadp`: one command for provider, analyst and researcher.
+
+Commands of other packages (`bench`, `reproduce`) are found by the entry-point group `versadp.commands`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+import click
+
+from versadp import __version__
+from versadp.errors import VersadpError
+
+_COMMANDS = {"demo": "versadp.cli.demo:demo"}
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are called, so that `versadp --help` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted([*_COMMANDS, *(point.name for point in entry_points(group="versadp.commands"))])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name in _COMMANDS:
+            module, name = _COMMANDS[cmd_name].split(":")
+            command: click.Command = getattr(import_module(module), name)
+            return command
+        found = entry_points(group="versadp.commands", name=cmd_name)
+        return next(iter(found)).load() if found else None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Show what the user can mend in one line, without a traceback."""
+        try:
+            return super().invoke(ctx)
+        except VersadpError as problem:
+            click.echo(f"versadp: {problem}", err=True)
+            sys.exit(2)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="versadp")
+def main() -> None:
+    """Privatise once, learn anything: release data with differential privacy, and learn from what was released."""

@@ -1,0 +1,150 @@
+"""The compiled inner loops: words in, noise out.
+
+Every record takes the same steps whatever its coin says: noise is computed and then masked, so that time does not
+tell which records are released unchanged. The loops run without Python's lock, so threads share the work.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from versadp.noise.quantile import DEGREE, SPLIT_BITS, TABLE_ERROR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+_BITS = 52 - SPLIT_BITS
+_FIRST = (1023 - 1) << SPLIT_BITS
+_FRACTION = (1 << 52) - 1
+_ONE = 1023 << 52
+_MAGNITUDE = (1 << 63) - 1
+_ROW = DEGREE + 1
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, and keep the machine code on disk where there is a place for it."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # no writable place for the cache
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+
+@_compiled
+def spread(
+    coin: NDArray[np.uint64],
+    word: NDArray[np.uint64],
+    threshold: np.uint64,
+    root: NDArray[np.float64],
+    doubt: NDArray[np.float64],
+    noisy: NDArray[np.float64],
+) -> None:
+    """Write `sqrt(w)` of each record, the error it leaves, and 1.0 where noise is kept.
+
+    w = -log((word + 1/2) / 2^64). Converting the word loses up to 2^-53 of u, hence of w: small w are in doubt.
+    """
+    for i in range(word.shape[0]):
+        noisy[i] = 0.0 if coin[i] < threshold else 1.0
+        w = -np.log((np.float64(word[i]) + 0.5) * 2.0**-64)
+        r = np.sqrt(max(w, 0.0))
+        root[i] = r
+        doubt[i] = TABLE_ERROR * r + 2.0**-50 / max(r, 1e-300)
+
+
+@_compiled
+def add_noise(
+    words: NDArray[np.uint64],
+    root: NDArray[np.float64],
+    doubt: NDArray[np.float64],
+    noisy: NDArray[np.float64],
+    table: NDArray[np.float64],
+    sigma: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    unsure: NDArray[np.bool_],
+) -> None:
+    """Add `round(sigma sqrt(w) n)` to the whole numbers in `steps` (columns, rows).
+
+    Cells whose rounding floating point cannot decide are left as they are and marked in `unsure`.
+    """
+    for j in range(steps.shape[0]):
+        for i in range(steps.shape[1]):
+            word = words[j, i]
+            magnitude = np.float64(np.float64(np.int64(word & np.uint64(_MAGNITUDE))) + 0.5)
+            bits = np.float64(magnitude).view(np.int64)
+            at = np.uint64(((bits >> np.int64(_BITS)) - np.int64(_FIRST)) * np.int64(_ROW))
+            fraction = ((bits << np.int64(SPLIT_BITS)) & np.int64(_FRACTION)) | np.int64(_ONE)
+            t = np.int64(fraction).view(np.float64) - 1.5
+            n = table[at + np.uint64(DEGREE)]
+            for power in range(DEGREE - 1, -1, -1):
+                n = n * t + table[at + np.uint64(power)]
+            size = sigma[j] * root[i] * n
+            noise = np.rint(size)
+            doubtful = 0.5 - abs(size - noise) < sigma[j] * (n + 1.0) * doubt[i]
+            unsure[j, i] = doubtful
+            noise = 0.0 if doubtful else noise * noisy[i]
+            steps[j, i] += -noise if word >> np.uint64(63) else noise
+
+
+@_compiled
+def to_steps(
+    values: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    step: NDArray[np.float64],
+    last: NDArray[np.float64],
+) -> None:
+    """Clamp to the bounds and count grid steps from the lower one, in place: 0 to `last`, never -0.0."""
+    for j in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            x = min(max(values[j, i], lower[j]), upper[j])
+            values[j, i] = min(np.rint((x - lower[j]) / step[j]), last[j]) + 0.0
+
+
+@_compiled
+def to_values(
+    steps: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    step: NDArray[np.float64],
+    last: NDArray[np.float64],
+) -> None:
+    """Turn grid steps into the columns' own units, in place; both bounds come back as they were declared."""
+    for j in range(steps.shape[0]):
+        for i in range(steps.shape[1]):
+            k = steps[j, i]
+            steps[j, i] = upper[j] if k == last[j] else lower[j] + k * step[j]
+
+
+@_compiled
+def survey(values: NDArray[np.float64], lower: float, upper: float, most: float, counts: NDArray[np.int64]) -> None:
+    """Count what is not finite, what is absurdly large, and what is out of bounds."""
+    missing = huge = outside = 0
+    for i in range(values.shape[0]):
+        x = values[i]
+        missing += not np.isfinite(x)
+        huge += abs(x) > most
+        outside += (x < lower) | (x > upper)
+    counts[0] += missing
+    counts[1] += huge
+    counts[2] += outside
+
+
+@_compiled
+def redraw(
+    coin: NDArray[np.uint64],
+    word: NDArray[np.uint64],
+    threshold: np.uint64,
+    levels: int,
+    codes: NDArray[np.float64],
+) -> None:
+    """Replace codes whose coin fails by a level drawn from the word: floor(word * levels / 2^64), levels < 2^31."""
+    for i in range(codes.shape[0]):
+        high = (word[i] >> np.uint64(32)) * np.uint64(levels)
+        low = (word[i] & np.uint64(0xFFFFFFFF)) * np.uint64(levels)
+        level = np.float64((high + (low >> np.uint64(32))) >> np.uint64(32))
+        codes[i] = codes[i] if coin[i] < threshold else level

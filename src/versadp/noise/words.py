@@ -1,0 +1,172 @@
+"""Random words as a pure function of a secret key, the mechanism's parameters and the content.
+
+A retry gives the same bytes; another version of a record, another scale, another place in the table gives
+independent words. Nothing here has a seed or a state.
+
+    root    = HMAC(key, parameters)                          two scales never share noise
+    tag     = GMAC(root.digest, block number, content)       a universal hash: never leaves this module
+    words   = AES-256-CTR under HMAC(root.block, block number, rows, tag)
+
+A table without an id is keyed by blocks of `BLOCK_ROWS` rows, which belong to the format and not to how a file
+happens to be read. A record with an id (or on a person's device) is keyed on its own:
+
+    tag     = HMAC(root.record, id, content)
+    words   = AES-256(root.cipher; tag XOR 0, 1, 2, ...)
+
+Each word that a record uses has a fixed place, so noise has random access.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from versadp.errors import KeyMaterialError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+BLOCK_ROWS = 8192
+KEY_BYTES = 32
+_FORMAT = b"versadp noise 1\0"
+
+
+def fresh_key() -> bytes:
+    """Return 256 random bits from the operating system.
+
+    Examples
+    --------
+    >>> len(fresh_key())
+    32
+    """
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def check_key(key: object) -> bytes:
+    """Return the key if it can be one: 32 bytes that are not plainly constant.
+
+    Examples
+    --------
+    >>> check_key(bytes(32))
+    Traceback (most recent call last):
+    ...
+    versadp.errors.KeyMaterialError: the key is not random: it repeats a few bytes
+      hint: make one with versadp.fresh_key() and keep it secret
+    """
+    hint = "make one with versadp.fresh_key() and keep it secret"
+    if not isinstance(key, bytes | bytearray) or len(key) != KEY_BYTES:
+        raise KeyMaterialError(f"a key is {KEY_BYTES} bytes", hint=hint)
+    # 32 random bytes have fewer than 12 distinct values with probability below 1e-18
+    if len(set(key)) < 12:
+        raise KeyMaterialError("the key is not random: it repeats a few bytes", hint=hint)
+    return bytes(key)
+
+
+def _mac(key: bytes, *parts: bytes) -> bytes:
+    """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts look the same."""
+    return hmac.digest(key, b"".join(len(part).to_bytes(8, "little") + part for part in parts), "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Keystream:
+    """The words of one key under one set of parameters; made by `keystream`."""
+
+    _digest: AESGCM = field(repr=False)
+    _block: bytes = field(repr=False)
+    _record: bytes = field(repr=False)
+    _cipher: Cipher[modes.ECB] = field(repr=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise KeyMaterialError("a keystream holds secrets and cannot be pickled")
+
+    def block(self, number: int, content: NDArray[np.float64], words: int) -> NDArray[np.uint64]:
+        """Return the words of one block of a table.
+
+        Parameters
+        ----------
+        number : int
+            Place of the block in the table.
+        content : array (columns, rows)
+            What is being released, as whole numbers; at most `BLOCK_ROWS` rows.
+        words : int
+            Words a record.
+
+        Returns
+        -------
+        array (words, rows)
+        """
+        rows = content.shape[1]
+        place = number.to_bytes(12, "little")
+        tag = self._digest.encrypt(place, b"", memoryview(np.ascontiguousarray(content)).cast("B"))
+        key = _mac(self._block, place, rows.to_bytes(8, "little"), tag)
+        # word w of row r stands at w * BLOCK_ROWS + r whatever the number of rows
+        stream = np.zeros((words, BLOCK_ROWS), np.uint64)
+        raw = memoryview(stream).cast("B")
+        Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update_into(raw, raw)
+        return stream[:, :rows]
+
+    def records(
+        self, content: NDArray[np.float64], names: Sequence[bytes] | None, words: int
+    ) -> NDArray[np.uint64]:
+        """Return the words of records that are keyed one by one.
+
+        Parameters
+        ----------
+        content : array (columns, rows)
+            What is being released, as whole numbers.
+        names : sequence of bytes, optional
+            The id of each record; none on a person's device, whose key is the person's own.
+        words : int
+            Words a record.
+
+        Returns
+        -------
+        array (words, rows)
+        """
+        rows = content.shape[1]
+        raw = np.ascontiguousarray(content.T).tobytes()
+        size = 8 * content.shape[0]
+        tags = b"".join(
+            _mac(self._record, b"" if names is None else names[i], raw[i * size : (i + 1) * size])[:16]
+            for i in range(rows)
+        )
+        blocks = -(-words // 2)
+        counters = np.zeros((rows, blocks, 2), np.uint64)
+        counters[:, :, 0] = np.arange(blocks, dtype=np.uint64)
+        counters ^= np.frombuffer(tags, np.uint64).reshape(rows, 1, 2)
+        out = self._cipher.encryptor().update(counters.tobytes())
+        return np.ascontiguousarray(np.frombuffer(out, np.uint64).reshape(rows, 2 * blocks)[:, :words].T)
+
+
+def keystream(key: bytes, parameters: bytes) -> Keystream:
+    """Derive the words of a key for one mechanism; `parameters` is all that the noise may depend on.
+
+    Examples
+    --------
+    >>> stream = keystream(fresh_key(), b"scale=1")
+    >>> content = np.zeros((1, 3))
+    >>> bool((stream.block(0, content, 4) == stream.block(0, content, 4)).all())
+    True
+    >>> bool((stream.block(0, content, 4) == stream.block(1, content, 4)).any())
+    False
+    """
+    root = _mac(check_key(key), _FORMAT, parameters)
+    return Keystream(
+        AESGCM(_mac(root, b"digest")),
+        _mac(root, b"block"),
+        _mac(root, b"record"),
+        Cipher(algorithms.AES(_mac(root, b"cipher")), modes.ECB()),  # noqa: S305 - counters, each used once
+    )
+
+
+# a device privatises record after record under one key; a table's key is never remembered
+device_keystream = lru_cache(maxsize=1)(keystream)

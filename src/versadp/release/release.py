@@ -1,0 +1,248 @@
+"""A release: noised records and the mechanism that made them, in memory or in a folder.
+
+Everything that an analyst does starts here, costs no privacy, and can be done as often as wanted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.release.signed import signed_sample
+from versadp.release.table import Table, build_frame, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from versadp.noise.extension import Extension
+    from versadp.privacy import PrivacyProfile
+    from versadp.release.folder import Folder
+    from versadp.release.mechanism import Mechanism
+
+BATCH_ROWS = 65_536
+
+
+class Release:
+    """Released records, made by `Mechanism.release`, `Release.from_frame` or `load`.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        What made it.
+    insecure : bool
+        True if the noise came from a seed: for research only.
+
+    Examples
+    --------
+    >>> import pandas as pd, versadp as vdp
+    >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90)})
+    >>> release = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2).release(pd.DataFrame({"age": [30, 41, 77]}))
+    >>> release
+    <Release: 3 records, 1 column, pandas>
+    >>> list(release.frame.columns)
+    ['age']
+    """
+
+    def __init__(self, source: Any, mechanism: Mechanism, *, insecure: bool = False) -> None:
+        self._source = source
+        self._opened: Any = None
+        self.mechanism = mechanism
+        self.insecure = insecure
+
+    @classmethod
+    def from_frame(cls, frame: Any, mechanism: Mechanism, *, on_grid: bool | None = None) -> Release:
+        """Make a release from records that were noised elsewhere: collected from devices, or a researcher's own X1.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Every column of the schema.
+        mechanism : Mechanism
+            What made the noise.
+        on_grid : bool, optional
+            True refuses every numeric value that is not on the mechanism's grid; False does not look. By default
+            values off the grid are accepted if their spread could come from the mechanism (a researcher's own noise)
+            and refused if it could not (a column that was scaled after release).
+        """
+        from versadp.release.plausible import check_noise
+
+        table = read_table(frame, mechanism.schema, released=True)
+        if on_grid is not False:
+            check_noise(table, mechanism, strict=on_grid is True)
+        return cls(build_frame(_columns(table, mechanism), table.kind), mechanism)
+
+    @property
+    def frame(self) -> Any:
+        """The released records; a pyarrow.Table if the release was loaded from a folder."""
+        from versadp.release.folder import Folder
+
+        if not isinstance(self._source, Folder):
+            return self._source
+        if self._opened is None:
+            self._opened = self._source.read()
+        return self._opened
+
+    def __len__(self) -> int:
+        from versadp.release.folder import Folder
+
+        return self._source.rows if isinstance(self._source, Folder) else len(self._source)
+
+    def __repr__(self) -> str:
+        from versadp.release.folder import Folder
+
+        columns = len(self.mechanism.schema.columns)
+        where = "on disk" if isinstance(self._source, Folder) else type(self._source).__module__.split(".")[0]
+        stamp = ", INSECURE (seeded)" if self.insecure else ""
+        return f"<Release: {len(self)} records, {columns} column{'s' * (columns != 1)}, {where}{stamp}>"
+
+    def to_arrow(self) -> pa.Table:
+        """Return the records as a pyarrow.Table."""
+        import narwhals as nw
+
+        return nw.from_native(self.frame, eager_only=True).to_arrow()
+
+    def to_pandas(self) -> Any:
+        """Return the records as a pandas.DataFrame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the records as a polars.DataFrame."""
+        import polars as pl
+
+        return pl.from_arrow(self.to_arrow())
+
+    def privacy(self, unit: str = "record") -> PrivacyProfile:
+        """Return what the mechanism guarantees for a whole record, or for one attribute."""
+        return self.mechanism.privacy(unit)
+
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
+        from versadp.release.folder import Folder
+
+        if isinstance(self._source, Folder) and self._opened is None:
+            yield from self._source.batches(rows)
+        else:
+            yield from self.to_arrow().to_batches(max_chunksize=rows)
+
+    def second(self, random_state: int | np.random.Generator | None = None) -> Any:
+        """Return the second randomisation (the paper's Algorithm 1, step 2): numeric columns with noise added again.
+
+        Categories and public columns are as released: they are blocks of their own, and `augment` multiplies the
+        inverses of several blocks.
+
+        Parameters
+        ----------
+        random_state : int, Generator or None
+            Source of the draws; an analyst's draws need not be secret.
+        """
+        table = self._table()
+        laplace = self.mechanism.channels.laplace
+        if laplace is None:
+            raise ParameterError("there is no numeric column, so there is no second randomisation")
+        x2 = laplace.second(_block(table), np.random.default_rng(random_state))
+        columns = _columns(table, self.mechanism) | dict(zip(table.numeric, np.ascontiguousarray(x2.T), strict=True))
+        return build_frame(columns, table.kind)
+
+    def augment(
+        self,
+        draws: int = 20,
+        extension: str | Extension = "zero",
+        *,
+        columns: list[str] | None = None,
+        return_record: bool = False,
+        random_state: int | np.random.Generator | None = None,
+    ) -> tuple[Any, ...]:
+        """Return a signed sample that stands for the true records: for learners that take negative weights.
+
+        For every function g of the columns, the weighted sum of g over a record's rows has expectation g at the true
+        record. Rows of weight 0 are left out.
+
+        Parameters
+        ----------
+        draws : int
+            Second randomisations of each record's numeric block.
+        extension : {"none", "zero", "clip", "damped"} or Extension
+            What g is taken to be outside the domain.
+        columns : list of str, optional
+            The columns of the analysis; others are left out, and blocks that it does not touch are not corrected,
+            which saves rows and variance. The extension always looks at the whole numeric block.
+        return_record : bool
+            Also return the number of the record that each row belongs to: standard errors must sum over a record's
+            rows first.
+        random_state : int, Generator or None
+            Source of the draws.
+
+        Returns
+        -------
+        frame, weight : table and array
+            And `record` if asked for.
+
+        Examples
+        --------
+        >>> import pandas as pd, versadp as vdp
+        >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90)})
+        >>> mech = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2)
+        >>> release = mech.release(pd.DataFrame({"age": [41.0] * 20_000}))
+        >>> frame, weight = release.augment(draws=5, random_state=0)
+        >>> bool(abs((frame["age"] * weight).sum() / 20_000 - 41) < 3)
+        True
+        """
+        if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+            raise ParameterError("draws must be a whole number, 1 or more")
+        table = self._table()
+        rng = np.random.default_rng(random_state)
+        sample = signed_sample(table, self.mechanism, draws=draws, extension=extension, columns=columns, rng=rng)
+        frame = build_frame(sample.columns, table.kind)
+        return (frame, sample.weight, sample.record) if return_record else (frame, sample.weight)
+
+    def save(self, path: str | Path) -> None:
+        """Write the release to a new folder: Parquet parts and a manifest, readable by anyone."""
+        from versadp.release.folder import write_folder
+
+        write_folder(path, self)
+
+    def _table(self) -> Table:
+        return read_table(self.frame, self.mechanism.schema, released=True)
+
+
+def load(path: str | Path) -> Release:
+    """Open a release folder; records are read when they are asked for.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile, versadp as vdp
+    >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90)})
+    >>> release = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2).release(pd.DataFrame({"age": [30, 41]}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release.save(folder + "/released")
+    ...     vdp.load(folder + "/released")
+    <Release: 2 records, 1 column, on disk>
+    """
+    from versadp.release.folder import open_folder
+
+    folder: Folder = open_folder(path)
+    return Release(folder, folder.mechanism, insecure=folder.insecure)
+
+
+def _block(table: Table) -> NDArray[np.float64]:
+    """Return the numeric block (rows, dim)."""
+    return np.stack(list(table.numeric.values()), axis=1)
+
+
+def _columns(table: Table, mechanism: Mechanism) -> dict[str, Any]:
+    """Return a table's columns in the schema's order, levels spelled out."""
+    from versadp.release.table import to_levels
+    from versadp.schema import Categorical
+
+    columns: dict[str, Any] = table.numeric | table.public
+    for name, codes in table.codes.items():
+        column = mechanism.schema.columns[name]
+        assert isinstance(column, Categorical)
+        columns[name] = to_levels(codes, column)
+    return {name: columns[name] for name in mechanism.schema.columns}

@@ -1,0 +1,241 @@
+"""Tables of pandas, polars and arrow, read against a schema and built anew.
+
+Whatever cannot be released is refused here, before anything is spent, with column and count and never a value.
+What leaves is built from the domain: no index, metadata, unused category, value under a null or neighbour in a sliced
+buffer of the input reaches the output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from versadp.errors import DataError
+from versadp.schema import Bounded, Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from versadp.schema import Schema
+
+    Array = NDArray[np.float64]
+
+Kind = Literal["pandas", "polars", "arrow"]
+EXACT_INTEGER = 2**53
+_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
+_FLOATS = (nw.Float32, nw.Float64)
+_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that fits its schema: what is noised as numbers, what is public as fresh arrow arrays."""
+
+    kind: Kind
+    rows: int
+    numeric: dict[str, Array]
+    codes: dict[str, NDArray[np.int64]]
+    public: dict[str, pa.Array]
+    names: list[bytes] | None
+
+
+def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
+    """Read a table against a schema.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+    schema : Schema
+    released : bool
+        True for a table that has been released already: it has no id column.
+    """
+    data, kind = _open(frame)
+    wanted = list(schema.columns) if released or schema.id is None else [schema.id, *schema.columns]
+    _check_columns(data.columns, wanted)
+    numeric, codes, public = {}, {}, {}
+    for name, column in schema.columns.items():
+        series = data.get_column(name)
+        if isinstance(column, Bounded):
+            numeric[name] = _numbers(series, name)
+        elif isinstance(column, Categorical):
+            codes[name] = _codes(series, name, column)
+        else:
+            public[name] = _public(series, name)
+    names = None if released or schema.id is None else _names(data.get_column(schema.id), schema.id)
+    return Table(kind, len(data), numeric, codes, public, names)
+
+
+def build_frame(columns: Mapping[str, Array | pa.Array], kind: Kind) -> Any:
+    """Return fresh columns as a table of the given kind."""
+    if kind == "pandas":
+        import pandas as pd
+
+        plain = {n: c.to_pandas() if isinstance(c, pa.Array) else c for n, c in columns.items()}
+        return pd.DataFrame(plain, copy=False)
+    arrow = pa.table({name: pa.array(column) for name, column in columns.items()})
+    if kind == "arrow":
+        return arrow
+    import polars as pl
+
+    return pl.from_arrow(arrow)
+
+
+def to_levels(codes: NDArray[np.integer], column: Categorical) -> pa.Array:
+    """Return level codes as an arrow array of levels."""
+    return pa.array(column.levels).take(pa.array(codes.astype(np.int64)))
+
+
+def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
+    _refuse_repeats(getattr(frame, "columns", ()), frame)
+    try:
+        data = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"cannot read a table from {type(frame).__name__}",
+            hint="give a pandas or polars DataFrame or a pyarrow Table; collect lazy frames first",
+        ) from None
+    for kind, is_kind in (
+        ("pandas", data.implementation.is_pandas()),
+        ("polars", data.implementation.is_polars()),
+        ("arrow", data.implementation.is_pyarrow()),
+    ):
+        if is_kind:
+            return data, kind  # type: ignore[return-value]
+    raise DataError(f"tables of {data.implementation} are not supported", hint="convert to pandas, polars or arrow")
+
+
+def _refuse_repeats(columns: Iterable[object], frame: Any) -> None:
+    names = frame.column_names if isinstance(frame, pa.Table) else [str(name) for name in columns]
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise DataError(f"duplicate columns: {', '.join(map(repr, repeated))}", hint="rename or drop them")
+
+
+def _check_columns(found: list[str], wanted: list[str]) -> None:
+    missing = [name for name in wanted if name not in found]
+    extra = [name for name in found if name not in wanted]
+    if missing:
+        raise DataError(
+            f"missing columns: {', '.join(map(repr, missing))}", hint="the table needs every column of the schema"
+        )
+    if extra:
+        raise DataError(
+            f"columns that the schema does not know: {', '.join(map(repr, map(str, extra)))}",
+            hint="drop them, or declare them in the schema",
+        )
+
+
+def _refuse_missing(missing: int, name: str) -> None:
+    if missing:
+        raise DataError(
+            f"column {name!r} has {missing} missing or non-finite values",
+            hint="drop these rows, or fill them by a rule that does not look at the data",
+        )
+
+
+def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
+    return DataError(f"column {name!r} holds {series.dtype}, but needs {needs}", hint="convert it, or mend the schema")
+
+
+def _missing(series: nw.Series[Any]) -> int:
+    missing = series.null_count()
+    if missing == 0 and isinstance(series.dtype, _FLOATS):
+        values = series.to_numpy()
+        missing = values.size - int(np.count_nonzero(np.isfinite(values)))
+    return int(missing)
+
+
+def _numbers(series: nw.Series[Any], name: str) -> Array:
+    if not isinstance(series.dtype, _INTEGERS + _FLOATS):
+        raise _wrong_type(series, name, "whole or floating-point numbers")
+    _refuse_missing(_missing(series), name)
+    values = np.asarray(series.to_numpy())
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        _refuse_huge(np.count_nonzero((values > EXACT_INTEGER) | (values < -EXACT_INTEGER)), name)
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _refuse_huge(count: int, name: str) -> None:
+    if count:
+        raise DataError(
+            f"column {name!r} has {count} values beyond 2^53 in size, far outside its bounds",
+            hint="such values mark missing data or overflow as a rule: drop or mend these rows",
+        )
+
+
+def survey(table: Table, schema: Schema) -> dict[str, int]:
+    """Refuse values that cannot be meant; return how many values of each column lie outside its bounds."""
+    from versadp.noise.kernel import survey as count
+
+    outside = {}
+    for name, values in table.numeric.items():
+        column = schema.columns[name]
+        assert isinstance(column, Bounded)
+        counts = np.zeros(3, np.int64)
+        most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
+        count(values, column.lower, column.upper, most, counts)
+        _refuse_missing(int(counts[0]), name)
+        _refuse_huge(int(counts[1]), name)
+        if counts[2]:
+            outside[name] = int(counts[2])
+    return outside
+
+
+def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[np.int64]:
+    kind = type(column.levels[0])
+    allowed = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}[kind]
+    if not isinstance(series.dtype, allowed):
+        words = {str: "text", int: "whole numbers", bool: "true/false"}[kind]
+        raise _wrong_type(series, name, f"{words}, like its levels")
+    _refuse_missing(_missing(series), name)
+    values = _arrow(series, {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind], name)
+    found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
+    if found.null_count:
+        raise DataError(
+            f"column {name!r} has {found.null_count} values that are none of its levels",
+            hint="declare every level in the schema, or recode these rows",
+        )
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str) -> pa.Array:
+    """Return one contiguous arrow array of the given type."""
+    if kind == pa.large_string() and not isinstance(series.dtype, nw.String):
+        series = series.cast(nw.String)
+    try:
+        values = series.to_arrow().cast(kind)
+    except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
+        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first") from None
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _public(series: nw.Series[Any], name: str) -> pa.Array:
+    """Return a copy that shares no buffer with the input."""
+    if not isinstance(series.dtype, (*_INTEGERS, *_FLOATS, *_TEXTS, nw.Boolean)):
+        raise _wrong_type(series, name, "numbers, true/false or text")
+    _refuse_missing(_missing(series), name)
+    if isinstance(series.dtype, _TEXTS):
+        values = _arrow(series, pa.large_string(), name)
+        return values.take(pa.array(np.arange(len(values))))
+    return pa.array(np.array(series.to_numpy()))
+
+
+def _names(series: nw.Series[Any], name: str) -> list[bytes]:
+    """Return each person's id as bytes; a number and its text are the same person."""
+    if not isinstance(series.dtype, _INTEGERS + _TEXTS):
+        raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
+    _refuse_missing(_missing(series), name)
+    repeats = len(series) - series.n_unique()
+    if repeats:
+        raise DataError(
+            f"the id column {name!r} repeats people in {repeats} rows",
+            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
+        )
+    return [str(value).encode() for value in _arrow(series, pa.large_string(), name).to_pylist()]

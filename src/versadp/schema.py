@@ -1,0 +1,302 @@
+"""What the columns of a table are: bounded numbers, categories, or public.
+
+Bounds and levels are declared by the provider and never read off the data, which would leak them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from versadp.errors import SchemaError
+
+Level = str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A private number between two declared bounds.
+
+    Values outside are moved to the nearest bound before noise is added, which is part of what is estimated.
+
+    Examples
+    --------
+    >>> Bounded(18, 90)
+    Bounded(lower=18.0, upper=90.0)
+    >>> Bounded(18, 90).width
+    72.0
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            bound = getattr(self, name)
+            if isinstance(bound, bool) or not isinstance(bound, Real) or not math.isfinite(bound):
+                raise SchemaError(
+                    f"the {name} bound must be a finite number",
+                    hint="declare what the column can hold, e.g. Bounded(18, 90); bounds are never read off the data",
+                )
+            object.__setattr__(self, name, float(bound) + 0.0)
+        if self.lower >= self.upper:
+            raise SchemaError(f"lower ({self.lower:g}) must be below upper ({self.upper:g})")
+        if not math.isfinite(self.upper - self.lower) or self.upper - self.lower < 1e-290:
+            raise SchemaError("the width upper - lower must be an ordinary number, not overflow or vanish")
+
+    @property
+    def width(self) -> float:
+        """Upper minus lower."""
+        return self.upper - self.lower
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as it stands in TOML and in a manifest."""
+        return {"type": "bounded", "lower": self.lower, "upper": self.upper}
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """A private category with declared levels: all text, all whole numbers, or all true/false.
+
+    Examples
+    --------
+    >>> Categorical(["north", "south"])
+    Categorical(levels=('north', 'south'))
+    """
+
+    levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.levels, str | bytes) or not isinstance(self.levels, list | tuple):
+            raise SchemaError("levels must be a list", hint='e.g. Categorical(["n", "e", "s", "w"])')
+        levels = tuple(self.levels)
+        kinds = {type(level) for level in levels}
+        if len(kinds) != 1 or not kinds <= {str, int, bool}:
+            raise SchemaError("levels must be all text, all whole numbers, or all true/false")
+        if len(set(levels)) != len(levels):
+            raise SchemaError("levels must differ from each other")
+        if len(levels) < 2:
+            raise SchemaError("a category needs at least two levels")
+        if kinds == {int} and any(not -(2**63) <= int(level) < 2**63 for level in levels):
+            raise SchemaError("whole-number levels must fit into 64 bits")
+        object.__setattr__(self, "levels", levels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as it stands in TOML and in a manifest."""
+        return {"type": "categorical", "levels": list(self.levels)}
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """A column that is released as it is and protected by nothing.
+
+    Examples
+    --------
+    >>> Public()
+    Public()
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as it stands in TOML and in a manifest."""
+        return {"type": "public"}
+
+
+Column = Bounded | Categorical | Public
+_FIELDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
+    "bounded": (Bounded, ("lower", "upper")),
+    "categorical": (Categorical, ("levels",)),
+    "public": (Public, ()),
+}
+
+
+class Schema:
+    """The columns of a table, and the column that identifies people if there is one.
+
+    Parameters
+    ----------
+    columns : mapping of str to Bounded, Categorical or Public
+        In the order in which they are released.
+    id : str, optional
+        A column that identifies people. It is never released; noise is keyed by it.
+
+    Examples
+    --------
+    >>> schema = Schema({"age": Bounded(18, 90), "region": Categorical(["n", "s"]), "y": Public()})
+    >>> schema.numeric
+    ('age',)
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    >>> print(schema.to_toml())
+    [columns."age"]
+    type = "bounded"
+    lower = 18.0
+    upper = 90.0
+    <BLANKLINE>
+    [columns."region"]
+    type = "categorical"
+    levels = ["n", "s"]
+    <BLANKLINE>
+    [columns."y"]
+    type = "public"
+    <BLANKLINE>
+    """
+
+    __slots__ = ("_columns", "_id")
+    _columns: Mapping[str, Column]
+    _id: str | None
+
+    def __init__(self, columns: Mapping[str, Column], id: str | None = None) -> None:  # noqa: A002 - public name
+        if not isinstance(columns, Mapping) or not columns:
+            raise SchemaError("a schema needs at least one column", hint='e.g. Schema({"age": Bounded(18, 90)})')
+        for name, column in columns.items():
+            _check_name(name)
+            if not isinstance(column, Bounded | Categorical | Public):
+                raise SchemaError(
+                    f"column {name!r} must be Bounded, Categorical or Public, not {type(column).__name__}",
+                    hint="bounds and levels are declared, never guessed from the data",
+                )
+        if id is not None:
+            _check_name(id)
+            if id in columns:
+                raise SchemaError(f"the id column {id!r} cannot be released as a column too")
+        object.__setattr__(self, "_columns", MappingProxyType(dict(columns)))
+        object.__setattr__(self, "_id", id)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Schema cannot be changed; make a new one to set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Schema cannot be changed; make a new one without {name!r}")
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns in order, read-only."""
+        return self._columns
+
+    @property
+    def id(self) -> str | None:
+        """Name of the column that identifies people, or None."""
+        return self._id
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Names of the bounded columns: the numeric block, in order."""
+        return tuple(name for name, column in self._columns.items() if isinstance(column, Bounded))
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the categorical columns, in order."""
+        return tuple(name for name, column in self._columns.items() if isinstance(column, Categorical))
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the public columns, in order."""
+        return tuple(name for name, column in self._columns.items() if isinstance(column, Public))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return list(self._columns.items()) == list(other._columns.items()) and self._id == other._id
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._columns.items()), self._id))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name!r}: {column!r}" for name, column in self._columns.items())
+        return f"Schema({{{inner}}}" + (f", id={self._id!r})" if self._id is not None else ")")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Schema, (dict(self._columns), self._id))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries and lists, as they stand in TOML and in a manifest."""
+        out: dict[str, Any] = {} if self._id is None else {"id": self._id}
+        # a list keeps the order of columns through every JSON reader
+        return out | {"columns": [{"name": name, **column.to_dict()} for name, column in self._columns.items()]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """Read what `to_dict` wrote, or the same with a table of columns as in TOML."""
+        if not isinstance(data, Mapping) or not set(data) <= {"id", "columns"} or "columns" not in data:
+            raise SchemaError("a schema has 'columns' and perhaps 'id', nothing else")
+        entries = data["columns"]
+        if isinstance(entries, Mapping):
+            entries = [{"name": name, **_table(name, entry)} for name, entry in entries.items()]
+        if not isinstance(entries, list):
+            raise SchemaError("'columns' must be a table of columns")
+        columns: dict[str, Column] = {}
+        for entry in entries:
+            name = _table("?", entry).get("name")
+            _check_name(name)
+            if name in columns:
+                raise SchemaError(f"column {name!r} is declared twice")
+            columns[name] = _column_from_dict(name, {k: v for k, v in entry.items() if k != "name"})
+        return cls(columns, id=data.get("id"))
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Schema:
+        """Read a schema file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise SchemaError(f"cannot read the schema file {str(path)!r}: {type(problem).__name__}") from None
+        return cls.from_toml_text(text)
+
+    @classmethod
+    def from_toml_text(cls, text: str) -> Schema:
+        """Read a schema from the text of a schema file."""
+        try:
+            data = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as problem:
+            raise SchemaError(f"the schema is not valid TOML: {problem}") from None
+        return cls.from_dict(data)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """Return the text of a schema file, and write it to `path` if one is given."""
+        parts = [] if self._id is None else [f"id = {_toml(self._id)}\n"]
+        for name, column in self._columns.items():
+            lines = [f"{key} = {_toml(value)}" for key, value in column.to_dict().items()]
+            parts.append("\n".join([f"[columns.{_toml(name)}]", *lines, ""]))
+        text = "\n".join(parts)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise SchemaError("column names must be non-empty printable text")
+
+
+def _table(name: object, entry: object) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise SchemaError(f"column {name!r} must be a table with a type")
+    return entry
+
+
+def _column_from_dict(name: str, entry: dict[str, Any]) -> Column:
+    kind = entry.pop("type", None)
+    if not isinstance(kind, str) or kind not in _FIELDS:
+        raise SchemaError(f"column {name!r} needs a type", hint=f"one of {', '.join(_FIELDS)}")
+    make, fields = _FIELDS[kind]
+    if set(entry) != set(fields):
+        raise SchemaError(f"column {name!r} of type {kind} needs just: {', '.join(fields) or 'nothing more'}")
+    try:
+        column: Column = make(**entry)
+    except SchemaError as problem:
+        raise SchemaError(f"column {name!r}: {problem.message}", hint=problem.hint) from None
+    return column
+
+
+def _toml(value: object) -> str:
+    """Write one TOML value; JSON's spelling is TOML's for everything that a schema holds, DEL aside."""
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
