@@ -1,1 +1,35 @@
-"""."""
+"""What noise guarantees: profiles, their composition, and solving for a shift. Numbers, not mechanisms.
+
+>>> from versadp import privacy
+>>> p = privacy.zero_inflated(privacy.symmetric_laplace(dim=6, shift=0.5), exact_rate=0.05)
+>>> round(p.delta(0.8), 6), round(p.advantage(), 6)
+(0.14128, 0.332921)
+"""
+
+from __future__ import annotations
+
+from versadp.privacy.composition import compose
+from versadp.privacy.discrete import identity, randomized_response
+from versadp.privacy.gaussian import gaussian
+from versadp.privacy.laplace import symmetric_laplace, symmetric_laplace_limit
+from versadp.privacy.modifiers import approx_dp, with_slack, worst, zero_inflated
+from versadp.privacy.profile import PrivacyProfile
+from versadp.privacy.solving import Target, solve_parameter, solve_shift, target
+
+__all__ = [
+    "PrivacyProfile",
+    "Target",
+    "approx_dp",
+    "compose",
+    "gaussian",
+    "identity",
+    "randomized_response",
+    "solve_parameter",
+    "solve_shift",
+    "symmetric_laplace",
+    "symmetric_laplace_limit",
+    "target",
+    "with_slack",
+    "worst",
+    "zero_inflated",
+]

@@ -1,0 +1,186 @@
+r"""Several guarantees at once: blocks of one record, or releases of the same people.
+
+Losses add, and every part is treated by the sharpest means there is:
+
+- zero inflation: all coins must spare the record, ``ρ = 1 - Π(1 - ρ_i)``, exactly;
+- sampler errors add;
+- Gaussians: ``μ² = Σ μ_i²``, exactly;
+- discrete losses (randomised response) among themselves: their atoms multiply out, exactly;
+- discrete with one other profile: `delta(ε) = Σ_l Q(L = l) delta(ε - l)`, exactly;
+- two or more curves: `versadp.privacy.grid`, a convolution that bounds delta from above.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from versadp.privacy.discrete import Discrete, identity, product
+from versadp.privacy.gaussian import Gaussian
+from versadp.privacy.modifiers import WithSlack, ZeroInflated, require_profile
+from versadp.privacy.profile import PrivacyProfile, up
+
+Array = NDArray[np.float64]
+
+_MANY = 1500  # atoms beyond this number are moved to a grid
+_CHUNK = 200_000
+
+
+@dataclass(frozen=True)
+class Shifted(PrivacyProfile):
+    """`base` composed with a discrete loss of given atoms: a mixture of shifted curves."""
+
+    base: PrivacyProfile
+    atoms: Discrete
+    title: str = field(compare=False)
+
+    @property
+    def delta_floor(self) -> float:
+        """The floor of the base; discrete losses are finite."""
+        return self.base.delta_floor
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The sum of the largest losses."""
+        return float(up_any(self.base.pure_epsilon + self.atoms.pure_epsilon))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the base notes."""
+        return self.base.notes
+
+    def _title(self) -> str:
+        return self.title
+
+    def _curve(self, epsilon: Array) -> tuple[Array, Array]:
+        losses, masses = np.array(self.atoms.losses), np.array(self.atoms.masses)
+        rows = max(1, _CHUNK // len(losses))
+        parts = [self._mix(epsilon[i : i + rows], losses, masses) for i in range(0, len(epsilon), rows)]
+        return np.concatenate([d for d, _ in parts]), np.concatenate([a for _, a in parts])
+
+    def _mix(self, epsilon: Array, losses: Array, masses: Array) -> tuple[Array, Array]:
+        points, where = np.unique(epsilon[:, None] - losses, return_inverse=True)
+        delta, alarms = self.base._signed(points)  # noqa: SLF001
+        where = where.reshape(len(epsilon), len(losses))
+        return up(delta[where] @ masses, 4), np.asarray(alarms[where] @ (masses * np.exp(-losses)))
+
+
+def up_any(value: float) -> float:
+    """Round a nonnegative number up by a few units in the last place.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> up_any(2.0) > 2.0
+    True
+    """
+    return value * (1 + 2.0**-50)
+
+
+@dataclass
+class _Parts:
+    """What a list of profiles comes apart into."""
+
+    spared: float = 1.0
+    tv: float = 0.0
+    mu_squared: float = 0.0
+    losses: Array = field(default_factory=lambda: np.zeros(1))
+    masses: Array = field(default_factory=lambda: np.ones(1))
+    curves: list[PrivacyProfile] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+
+    def add(self, profile: PrivacyProfile, weight: float = 1.0) -> None:
+        """Take a profile apart; `weight` is the probability that its coins spare the record."""
+        if isinstance(profile, WithSlack):
+            self.tv += weight * profile.tv
+            self.add(profile.base, weight)
+        elif isinstance(profile, ZeroInflated):
+            self.spared *= 1 - profile.exact_rate
+            self.add(profile.base, weight * (1 - profile.exact_rate))
+        elif isinstance(profile, Gaussian):
+            self.mu_squared += profile.mu**2
+        elif isinstance(profile, Discrete):
+            self._discrete(profile)
+        elif isinstance(profile, Shifted):
+            self._discrete(profile.atoms)
+            self.add(profile.base, weight)
+        elif hasattr(profile, "members_of_grid"):
+            self.curves.extend(profile.members_of_grid)
+        else:
+            self.curves.append(profile)
+
+    def _discrete(self, profile: Discrete) -> None:
+        self.losses, self.masses = product(
+            self.losses, self.masses, np.array(profile.losses), np.array(profile.masses)
+        )
+        if len(self.losses) > _MANY:
+            from versadp.privacy.grid import coarsen
+
+            self.losses, self.masses = coarsen(self.losses, self.masses, _MANY // 3)
+
+
+def _trivial(profile: PrivacyProfile) -> bool:
+    return isinstance(profile, Discrete) and profile.pure_epsilon == 0
+
+
+def compose(*profiles: PrivacyProfile) -> PrivacyProfile:
+    """Return the profile of independent mechanisms applied to the same record.
+
+    Parameters
+    ----------
+    *profiles : PrivacyProfile
+        Blocks of one record, or releases of the same people; none at all is perfect privacy.
+
+    Returns
+    -------
+    PrivacyProfile
+        Exact with at most one curve among them; with more, an upper bound on delta, and `notes` says how tight.
+
+    Examples
+    --------
+    >>> from versadp.privacy import randomized_response, symmetric_laplace
+    >>> p = compose(symmetric_laplace(3, 0.5), randomized_response(4, 0.2), randomized_response(2, 0.1))
+    >>> round(p.delta(1.0), 6)
+    0.103295
+    """
+    for profile in profiles:
+        require_profile("profiles", profile)
+    real = [p for p in profiles if not _trivial(p)]
+    if len(real) <= 1:
+        return real[0] if real else identity()
+    parts = _Parts()
+    for profile in real:
+        parts.add(profile)
+    counted = Counter(p._title() for p in real)  # noqa: SLF001
+    title = " + ".join(f"{n} times {name}" if n > 1 else name for name, n in counted.items())
+    return _assemble(parts, title)
+
+
+def _assemble(parts: _Parts, title: str) -> PrivacyProfile:
+    if parts.mu_squared:
+        parts.curves.append(Gaussian(float(up_any(np.sqrt(parts.mu_squared)))))
+    atoms = Discrete(tuple(parts.losses.tolist()), tuple(parts.masses.tolist()), title)
+    whole: PrivacyProfile
+    if not parts.curves:
+        whole = atoms
+    else:
+        if len(parts.curves) == 1:
+            base = parts.curves[0]
+        else:
+            from versadp.privacy.grid import convolve
+
+            base = convolve(tuple(parts.curves))
+        whole = base if _trivial(atoms) else Shifted(base, atoms, title)
+    if parts.spared < 1:
+        whole = ZeroInflated(whole, float(up(1 - parts.spared)))
+    return WithSlack(whole, parts.tv) if parts.tv else whole

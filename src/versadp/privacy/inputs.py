@@ -1,0 +1,111 @@
+"""What this package accepts: numbers, whole numbers, rates; everything else is refused with what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from versadp.errors import ParameterError
+
+Array = NDArray[np.float64]
+
+
+def number(name: str, value: Any, low: float, high: float, *, open_low: bool = False, open_high: bool = False) -> float:
+    """Return a real number of the interval as a float, or raise.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls it.
+    value : object
+        What the caller gave.
+    low, high : float
+        Ends of what is allowed.
+    open_low, open_high : bool
+        Whether the ends themselves are refused.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> number("exact_rate", 0.2, 0, 1, open_high=True)
+    0.2
+    >>> number("exact_rate", True, 0, 1)
+    Traceback (most recent call last):
+    versadp.errors.ParameterError: exact_rate must be a number in [0, 1], not True
+    """
+    values = array(name, value, low, high, open_low=open_low, open_high=open_high)
+    if values.ndim:
+        raise ParameterError(f"{name} must be a single number, not an array")
+    return float(values)
+
+
+def array(name: str, value: ArrayLike, low: float, high: float, **open_ends: bool) -> Array:
+    """Return an array of real numbers of the interval, or raise; the arguments are those of `number`.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls it.
+    value : array_like
+        What the caller gave.
+    low, high : float
+        Ends of what is allowed.
+    **open_ends : bool
+        ``open_low``, ``open_high``.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> array("alpha", [0, 0.5], 0, 1)
+    array([0. , 0.5])
+    """
+    open_low, open_high = open_ends.get("open_low", False), open_ends.get("open_high", False)
+    interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
+    if np.isinf(low) and np.isinf(high):
+        interval = "any, but not NaN" if not (open_low or open_high) else interval
+    complaint = f"{name} must be a number in {interval}, not "
+    raw = np.asarray(value)
+    if raw.dtype.kind not in "iuf":
+        raise ParameterError(complaint + (repr(value) if raw.ndim == 0 else f"an array of {raw.dtype}"))
+    values = raw.astype(np.float64)
+    bad = np.isnan(values)
+    bad |= (values <= low) if open_low else (values < low)
+    bad |= (values >= high) if open_high else (values > high)
+    if bad.any():
+        shown = repr(value) if raw.ndim == 0 else f"{int(bad.sum())} of {bad.size} values"
+        raise ParameterError(complaint + shown)
+    return values
+
+
+def whole(name: str, value: Any, low: int) -> int:
+    """Return a whole number of at least `low`, or raise.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls it.
+    value : object
+        What the caller gave; 3.0 is no whole number here, nor is True.
+    low : int
+        The least that is allowed.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> whole("dim", 3, 1)
+    3
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < low:
+        raise ParameterError(f"{name} must be a whole number of at least {low}, not {value!r}")
+    return int(value)
