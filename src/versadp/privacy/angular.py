@@ -101,8 +101,8 @@ class MillsTable:
         fit = 2 / _NODES * chebyshev.chebvander(nodes, _NODES - 1).T
         fit[0] /= 2
         self._table = fit @ values.T
-        # beyond this cosine lies a share below 1e-19 of all directions
-        tail = float(betaincinv(self.power, 0.5, 2e-19))
+        # beyond this cosine lies a share below 1e-23 of all directions
+        tail = float(betaincinv(self.power, 0.5, 2e-23))
         self.edge = 1.0 if dim <= 8 else float(np.sqrt(1 - tail))
 
     def __call__(self, t: Array) -> Array:

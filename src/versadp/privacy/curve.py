@@ -30,9 +30,10 @@ from versadp.privacy.angular import mills_table
 
 Array = NDArray[np.float64]
 
-_TAIL = 1e-19  # share of directions left out at either end; added back as a bound
+_TAIL = 1e-23  # share of directions left out at either end; added back as a bound
 _NARROW = 0.4  # windows narrower than this in log r1 are walked by angle instead of by radius
 _ROUNDING = 2e-13  # of Q(A) + e^ε P(A): what table and arithmetic errors may come to
+_CLOSE = 1e-9  # agreement of two successive rules, relative to delta, at which the finer is accepted
 _FIRST, _LAST = 32, 512  # intervals of the coarsest and of the finest rule
 _GAUSS = np.polynomial.legendre.leggauss(4)
 
@@ -188,7 +189,7 @@ def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
         mass_q[todo], mass_p[todo] = core[todo] + q @ fine, p @ fine
         error[todo] = np.abs((q - p) @ fine - (q - p)[:, ::2] @ coarse)
         delta = mass_q[todo] - mass_p[todo]
-        todo = todo[error[todo] > np.minimum(2e-10, 1e-7 * delta)]
+        todo = todo[error[todo] > _CLOSE * delta]
         n *= 2
-    error += _ROUNDING * (mass_q + mass_p) + 2 * _TAIL
+    error += _ROUNDING * (mass_q + mass_p) + (2 * _TAIL if edge < 1 else 0.0)
     return mass_q - mass_p, error, np.exp(-epsilon) * mass_p

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from versadp.privacy import inputs
 from versadp.privacy.curve import curve
+from versadp.privacy.interpolant import curve_table
 from versadp.privacy.profile import ULP, PrivacyProfile, up
 
 Array = NDArray[np.float64]
@@ -28,6 +29,7 @@ Array = NDArray[np.float64]
 MAX_DIM = 10_000
 SHIFTS = (1e-6, 1e3)  # where the exact curve is computed; outside, the limit is used
 _ROOT2 = float(np.sqrt(2.0))
+_MANY = 800  # epsilons beyond which interpolating the curve is cheaper
 _NEAR_ZERO = 1e-11  # below this epsilon delta(0), which is larger by less than epsilon, stands in
 
 
@@ -115,8 +117,11 @@ class SymmetricLaplace(PrivacyProfile):
         alarms = np.where(epsilon > _NEAR_ZERO, alarms, 0.5 * np.exp(-self.shift / _ROOT2))
         away = epsilon > _NEAR_ZERO
         if away.any():
-            exact, error, alarms[away] = curve(self.dim, self.shift, epsilon[away])
-            value[away] = np.maximum(exact, 0.0) + error
+            if np.count_nonzero(away) > (_MANY if self.dim > 2 else 5 * _MANY):  # dim 2 needs more panels
+                value[away], alarms[away] = curve_table(self.dim, self.shift)(epsilon[away])
+            else:
+                exact, error, alarms[away] = curve(self.dim, self.shift, epsilon[away])
+                value[away] = np.maximum(exact, 0.0) + error
         return np.minimum(value, bound), alarms
 
     def _laplace(self, epsilon: Array) -> tuple[Array, Array]:

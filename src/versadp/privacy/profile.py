@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 Numbers = TypeVar("Numbers", bound=ArrayLike)
 
 ULP = 2.0**-50  # by this relative amount results of a few operations are rounded up
+_MANY = 16  # rates at once from which on the whole curve is looked at first
 _FARTHEST = 1e12  # beyond this epsilon no search goes
 
 
@@ -215,7 +216,26 @@ class PrivacyProfile(ABC):
 
     def _beta(self, rates: Array) -> Array:
         """Find the ε whose test has these false alarms, and evaluate the bound on both sides of it."""
-        high, low = np.ones_like(rates), -np.ones_like(rates)
+        low, high = self._alarm_brackets(rates)
+        target = np.log(rates)
+
+        def above(eps: Array) -> Array:
+            return np.asarray(np.log(np.maximum(self._signed(eps)[1], 1e-300)) - target)
+
+        ends = crossing(above, low, high, tolerance=1e-6)  # an error enters squared
+        with np.errstate(over="ignore"):
+            values = [1 - self._signed(end)[0] - np.exp(end) * rates for end in ends]
+        return np.asarray(np.maximum(*values) - ULP)
+
+    def _alarm_brackets(self, rates: Array) -> tuple[Array, Array]:
+        """Return epsilons on either side of those whose tests have these false alarms."""
+        if len(rates) > _MANY:  # one look at the whole curve serves all
+            steps = np.logspace(-4, 3, 700)
+            grid = np.concatenate([-steps[::-1], [0.0], steps])
+            alarms = np.minimum.accumulate(self._signed(grid)[1])
+            right = np.clip(np.searchsorted(-alarms, -rates), 1, len(grid) - 1)
+            return grid[right - 1], grid[right]
+        low, high = -np.ones_like(rates), np.ones_like(rates)
         for _ in range(20):
             short = self._signed(high)[1] > rates
             high = np.where(short, 4 * high, high)
@@ -226,15 +246,7 @@ class PrivacyProfile(ABC):
             low = np.where(short, 4 * low, low)
             if not short.any():
                 break
-        target = np.log(rates)
-
-        def above(eps: Array) -> Array:
-            return np.asarray(np.log(np.maximum(self._signed(eps)[1], 1e-300)) - target)
-
-        ends = crossing(above, low, high, tolerance=1e-6)  # an error enters squared
-        with np.errstate(over="ignore"):
-            values = [1 - self._signed(end)[0] - np.exp(end) * rates for end in ends]
-        return np.asarray(np.maximum(*values) - ULP)
+        return low, high
 
     def advantage(self) -> float:
         """Return the largest of `1 - alpha - beta(alpha)`: how far an attacker's guess beats a blind one.

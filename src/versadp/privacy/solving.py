@@ -37,14 +37,19 @@ class Target:
     beta: float | None = None
 
     def room(self, profile: PrivacyProfile) -> float:
-        """Return how far a profile stays inside the target: at least 0 where it meets it."""
+        """Return how far a profile stays inside the target, on any scale: at least 0 where it meets it."""
         if self.advantage is not None:
             return self.advantage - profile.advantage()
         if self.alpha is not None and self.beta is not None:
             return float(profile.beta(self.alpha)) - self.beta
         assert self.epsilon is not None
         assert self.delta is not None
-        return self.delta - float(profile.delta(self.epsilon))
+        found = float(profile.delta(self.epsilon))
+        floor = profile.delta_floor
+        if min(found, self.delta) <= floor:
+            return self.delta - found
+        # what is above the floor is nearly a power of the shift: in logarithms the search is almost linear
+        return float(np.log((self.delta - floor) / (found - floor))) if found != self.delta else 0.0
 
     def __str__(self) -> str:
         if self.advantage is not None:
