@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -71,7 +71,7 @@ class Categorical:
     Categorical(levels=('north', 'south'))
     """
 
-    levels: tuple[Level, ...]
+    levels: Sequence[Level]
 
     def __post_init__(self) -> None:
         if isinstance(self.levels, str | bytes) or not isinstance(self.levels, list | tuple):
@@ -233,8 +233,7 @@ class Schema:
             raise SchemaError("'columns' must be a table of columns")
         columns: dict[str, Column] = {}
         for entry in entries:
-            name = _table("?", entry).get("name")
-            _check_name(name)
+            name = _check_name(_table("?", entry).get("name"))
             if name in columns:
                 raise SchemaError(f"column {name!r} is declared twice")
             columns[name] = _column_from_dict(name, {k: v for k, v in entry.items() if k != "name"})
@@ -270,9 +269,10 @@ class Schema:
         return text
 
 
-def _check_name(name: object) -> None:
+def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name or not name.isprintable():
         raise SchemaError("column names must be non-empty printable text")
+    return name
 
 
 def _table(name: object, entry: object) -> Mapping[str, Any]:

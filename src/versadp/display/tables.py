@@ -44,9 +44,7 @@ def render(rows: Sequence[Mapping[str, Any]], style: str = "text") -> str:
     widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
     right = [all(isinstance(row[key], int | float) or row[key] is None for row in rows) for key in header]
     return "\n".join(
-        "  ".join(
-            c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)
-        ).rstrip()
+        "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)).rstrip()
         for line in cells
     )
 
@@ -55,5 +53,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
     return str(value)

@@ -20,7 +20,10 @@ Result = TypeVar("Result")
 class Engine(Protocol):
     """What releasing and fitting ask of whoever does the work."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the engine is called."""
+        ...
 
     def map(self, function: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
         """Yield `function(batch)` for each batch, in order, holding only a few batches at a time."""

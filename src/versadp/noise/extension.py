@@ -39,7 +39,7 @@ class Box:
     def distance2(self, x: Array) -> Array:
         """Return the squared distance to the box in noise units."""
         excess = self.excess(x)
-        return np.einsum("...j,...j->...", excess, excess)
+        return np.asarray(np.einsum("...j,...j->...", excess, excess))
 
 
 class Extension:
@@ -56,15 +56,15 @@ class Extension:
     name: ClassVar[str] = "none"
     smooth: ClassVar[bool] = True
 
-    def points(self, x: Array, box: Box) -> Array:  # noqa: ARG002 - one signature for all extensions
+    def points(self, x: Array, box: Box) -> Array:
         """Return where the loss is evaluated."""
         return x
 
-    def phi(self, x: Array, box: Box) -> Array:  # noqa: ARG002 - one signature for all extensions
+    def phi(self, x: Array, box: Box) -> Array:
         """Return the factor that multiplies the loss."""
         return np.ones(x.shape[:-1])
 
-    def derivatives(self, x: Array, box: Box) -> tuple[Array, Array, Array]:  # noqa: ARG002
+    def derivatives(self, x: Array, box: Box) -> tuple[Array, Array, Array]:
         """Return phi, its gradient and its Laplacian, both in noise units (`sigma_j d/dx_j`)."""
         return np.ones(x.shape[:-1]), np.zeros(x.shape), np.zeros(x.shape[:-1])
 

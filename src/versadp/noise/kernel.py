@@ -23,6 +23,7 @@ _FIRST = (1023 - 1) << SPLIT_BITS
 _FRACTION = (1 << 52) - 1
 _ONE = 1023 << 52
 _MAGNITUDE = (1 << 63) - 1
+_LARGEST = float(2**63 - 2**10)
 _ROW = DEGREE + 1
 
 
@@ -74,7 +75,8 @@ def add_noise(
     for j in range(steps.shape[0]):
         for i in range(steps.shape[1]):
             word = words[j, i]
-            magnitude = np.float64(np.float64(np.int64(word & np.uint64(_MAGNITUDE))) + 0.5)
+            # the largest magnitudes would round up to 2^63, past the end of the table
+            magnitude = min(np.float64(np.int64(word & np.uint64(_MAGNITUDE))) + 0.5, _LARGEST)
             bits = np.float64(magnitude).view(np.int64)
             at = np.uint64(((bits >> np.int64(_BITS)) - np.int64(_FIRST)) * np.int64(_ROW))
             fraction = ((bits << np.int64(SPLIT_BITS)) & np.int64(_FRACTION)) | np.int64(_ONE)

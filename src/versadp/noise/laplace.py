@@ -154,7 +154,7 @@ class ZeroInflatedLaplace:
         nearest = np.rint((values - np.array(self.lower)[:, None]) / self.step[:, None])
         self.to_values(nearest)
         slack = 1e-3 * self.step[:, None] + 4 * np.spacing(np.abs(values))
-        return np.count_nonzero(~(np.abs(values - nearest) <= slack), axis=1)
+        return np.asarray((~(np.abs(values - nearest) <= slack)).sum(axis=1))
 
     def add_noise(self, steps: Array, words: NDArray[np.uint64]) -> None:
         """Add noise in place.

@@ -106,17 +106,15 @@ class Keystream:
         """
         rows = content.shape[1]
         place = number.to_bytes(12, "little")
-        tag = self._digest.encrypt(place, b"", memoryview(np.ascontiguousarray(content)).cast("B"))
+        tag = self._digest.encrypt(place, b"", np.ascontiguousarray(content).data.cast("B"))
         key = _mac(self._block, place, rows.to_bytes(8, "little"), tag)
         # word w of row r stands at w * BLOCK_ROWS + r whatever the number of rows
         stream = np.zeros((words, BLOCK_ROWS), np.uint64)
-        raw = memoryview(stream).cast("B")
+        raw = stream.data.cast("B")
         Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update_into(raw, raw)
         return stream[:, :rows]
 
-    def records(
-        self, content: NDArray[np.float64], names: Sequence[bytes] | None, words: int
-    ) -> NDArray[np.uint64]:
+    def records(self, content: NDArray[np.float64], names: Sequence[bytes] | None, words: int) -> NDArray[np.uint64]:
         """Return the words of records that are keyed one by one.
 
         Parameters

@@ -57,7 +57,7 @@ class Folder:
 
     def _check(self, part: dict[str, Any]) -> Path:
         """Return the part's path once its bytes are what the manifest says."""
-        path = self.path / part["file"]
+        path: Path = self.path / part["file"]
         if part["file"] not in self._checked:
             if _sha256(path) != part["sha256"]:
                 raise ReleaseError(f"{part['file']} was changed after release", hint="fetch the release again")

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import ClampedWarning, InsecureWarning, KeyMaterialError, ParameterError
-from versadp.noise.laplace import ZeroInflatedLaplace
+from versadp.noise.laplace import ZeroInflatedLaplace, check_rate
 from versadp.noise.response import RandomizedResponse
 from versadp.release.noising import Channels
 from versadp.schema import Bounded, Categorical, Schema
@@ -63,8 +63,7 @@ class Mechanism:
         self._schema = schema
         self._scale = _each("scale", scale, schema.numeric)
         self._keep = _each("keep", keep, schema.categorical)
-        if isinstance(exact_rate, bool) or not isinstance(exact_rate, int | float):
-            raise ParameterError("exact_rate must be a number in [0, 1)")
+        check_rate("exact_rate", exact_rate)
         self._exact_rate = float(exact_rate)
         _ = self.channels  # their checks are the mechanism's
 
@@ -91,19 +90,16 @@ class Mechanism:
     @cached_property
     def channels(self) -> Channels:
         """The blocks."""
-        bounded = [c for c in self._schema.columns.values() if isinstance(c, Bounded)]
-        laplace = ZeroInflatedLaplace(
-            tuple(c.lower for c in bounded),
-            tuple(c.upper for c in bounded),
-            tuple(self._scale.values()),
-            self._exact_rate,
-        )
+        laplace = None
+        if bounded := [column for column in self._schema.columns.values() if isinstance(column, Bounded)]:
+            lower, upper = zip(*((column.lower, column.upper) for column in bounded), strict=True)
+            laplace = ZeroInflatedLaplace(lower, upper, tuple(self._scale.values()), self._exact_rate)
         responses = tuple(
             RandomizedResponse(len(column.levels), self._keep[name])
             for name, column in self._schema.columns.items()
             if isinstance(column, Categorical)
         )
-        return Channels(laplace if bounded else None, responses)
+        return Channels(laplace, responses)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mechanism) and self.to_json() == other.to_json()
@@ -209,7 +205,7 @@ class Mechanism:
         """
         from versadp.engine import as_engine
         from versadp.noise.words import fresh_key, keystream
-        from versadp.release.noising import noise_columns
+        from versadp.release.noising import noise_table
         from versadp.release.release import Release
         from versadp.release.table import build_frame, read_table, survey, to_levels
 
@@ -220,15 +216,8 @@ class Mechanism:
         secret = fresh_key() if key is None else key
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
-        noised = noise_columns(
-            self.channels,
-            list(table.numeric.values()),
-            list(table.codes.values()),
-            table.names,
-            keystream(secret, self.parameters),
-            table.rows,
-            as_engine(engine),
-        )
+        stream = keystream(secret, self.parameters)
+        noised = noise_table(self.channels, table, stream, as_engine(engine))
         columns: dict[str, Any] = dict(zip(table.numeric, noised, strict=False)) | table.public
         for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
             column = self._schema.columns[name]

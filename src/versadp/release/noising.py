@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from versadp.noise.laplace import ZeroInflatedLaplace
     from versadp.noise.response import RandomizedResponse
     from versadp.noise.words import Keystream
+    from versadp.release.table import Table
 
     Array = NDArray[np.float64]
 
@@ -47,11 +48,9 @@ class Channels:
             r.sampler_error for r in self.responses
         )
 
-    def content(self, numeric: Sequence[Array], codes: Sequence[NDArray[np.int64]], rows: int) -> Array:
+    def content(self, private: Sequence[NDArray[Any]]) -> Array:
         """Return the private columns as whole numbers (columns, rows): grid steps, then level codes."""
-        content = np.empty((len(numeric) + len(codes), rows))
-        for j, values in enumerate([*numeric, *codes]):
-            content[j] = values
+        content = np.array(private, dtype=np.float64)
         if self.laplace is not None:
             self.laplace.to_steps(content[: self.dim])
         return content
@@ -75,37 +74,23 @@ class _Block:
     stop: int
 
 
-def noise_columns(
-    channels: Channels,
-    numeric: Sequence[Array],
-    codes: Sequence[NDArray[np.int64]],
-    names: Sequence[bytes] | None,
-    stream: Keystream,
-    rows: int,
-    engine: Engine,
-) -> Array:
+def noise_table(channels: Channels, table: Table, stream: Keystream, engine: Engine) -> Array:
     """Return the noised columns (columns, rows): values of the numeric block, then level codes."""
-    out = np.empty((len(numeric) + len(codes), rows))
-    blocks = (_Block(b, a, min(a + BLOCK_ROWS, rows)) for b, a in enumerate(range(0, rows, BLOCK_ROWS)))
-    for _ in engine.map(partial(_noise_block, channels, numeric, codes, names, stream, out), blocks):
+    out = np.empty((len(table.numeric) + len(table.codes), table.rows))
+    starts = range(0, table.rows, BLOCK_ROWS)
+    blocks = (_Block(number, start, min(start + BLOCK_ROWS, table.rows)) for number, start in enumerate(starts))
+    for _ in engine.map(partial(_noise_block, channels, table, stream, out), blocks):
         pass
     return out
 
 
-def _noise_block(
-    channels: Channels,
-    numeric: Sequence[Array],
-    codes: Sequence[NDArray[np.int64]],
-    names: Sequence[bytes] | None,
-    stream: Keystream,
-    out: Array,
-    block: _Block,
-) -> None:
+def _noise_block(channels: Channels, table: Table, stream: Keystream, out: Array, block: _Block) -> None:
     rows = slice(block.start, block.stop)
-    content = channels.content([c[rows] for c in numeric], [c[rows] for c in codes], block.stop - block.start)
-    if names is None:
+    private = [values[rows] for values in (*table.numeric.values(), *table.codes.values())]
+    content = channels.content(private)
+    if table.names is None:
         words = stream.block(block.number, content, channels.words)
     else:
-        words = stream.records(content, names[rows], channels.words)
+        words = stream.records(content, table.names[rows], channels.words)
     channels.add_noise(content, words)
     out[:, rows] = content  # blocks do not overlap, so threads write without a lock

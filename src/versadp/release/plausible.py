@@ -1,8 +1,9 @@
-"""Could these values have come out of this mechanism?
+"""Whether values could have come out of a mechanism.
 
-A column that was scaled, rounded or clipped after release no longer carries the noise that the correction assumes.
-Released values lie on a fine grid, so this shows at once. A researcher's own noise need not be on the grid; then the
-spread must fit: noise alone has variance `(1 - r) sigma^2`, and bounded values add at most `width^2 / 4`.
+A column that was scaled, rounded or clamped after release no longer carries the noise that the correction assumes.
+Released values lie on a fine grid; scaling moves them to another grid, which shows even in a few values. A researcher's
+own noise lies on no grid at all; then mean and variance must fit: noise alone has variance `(1 - r) sigma^2`, and
+bounded values add at most `width^2 / 4`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.table import Table
 
+    Array = NDArray[np.float64]
+
 HINT = (
     "undo what was done to the column after release; if the noise is your own and you know better, "
     "use Release.from_frame(..., on_grid=False)"
@@ -33,15 +36,33 @@ def check_noise(table: Table, mechanism: Mechanism, *, strict: bool) -> None:
         return
     off = laplace.off_grid(np.stack(list(table.numeric.values())))
     for j, (name, values) in enumerate(table.numeric.items()):
-        if off[j] and (strict or not _spread_fits(values, laplace, j)):
+        if off[j] and (strict or _on_some_grid(values) or not _spread_fits(values, laplace, j)):
             raise DataError(
-                f"column {name!r} has {off[j]} of {values.size} values off the release grid: "
-                "it was changed after release",
+                f"column {name!r} has {off[j]} of {values.size} values off the release grid: changed after release",
                 hint=HINT,
             )
+        if _clamped(values, laplace, j):
+            raise DataError(f"column {name!r} was clamped to its bounds after release", hint=HINT)
 
 
-def _spread_fits(values: NDArray[np.float64], laplace: ZeroInflatedLaplace, j: int) -> bool:
+def _on_some_grid(values: Array) -> bool:
+    """Tell whether the gaps between values have a common divisor, by Euclid's algorithm with a tolerance."""
+    gaps = np.diff(np.unique(values[:1000]))
+    if gaps.size < 2:
+        return False
+    tolerance = 1e-8 * gaps.sum()
+    # small gaps first: rounding errors grow with the quotients
+    divisor, *others = np.sort(gaps)[:20]
+    for gap in others:
+        larger, smaller = gap, divisor
+        while smaller > tolerance:
+            rest = larger % smaller
+            larger, smaller = smaller, min(rest, smaller - rest)  # a remainder just below the divisor is none
+        divisor = larger
+    return bool(divisor > 10 * tolerance)
+
+
+def _spread_fits(values: Array, laplace: ZeroInflatedLaplace, j: int) -> bool:
     """Tell whether mean and variance lie where the mechanism can put them, give or take five standard errors."""
     n = values.size
     if n < 2:
@@ -55,3 +76,12 @@ def _spread_fits(values: NDArray[np.float64], laplace: ZeroInflatedLaplace, j: i
         laplace.lower[j] - mean_slack <= mean <= laplace.upper[j] + mean_slack
         and noise - variance_slack <= variance <= noise + width**2 / 4 + variance_slack
     )
+
+
+def _clamped(values: Array, laplace: ZeroInflatedLaplace, j: int) -> bool:
+    """Tell whether no value lies outside although noise must have carried some there (chance below 1e-7)."""
+    if ((values < laplace.lower[j]) | (values > laplace.upper[j])).any():
+        return False
+    # least likely for a record in the middle of its bounds
+    leaves = (1 - laplace.exact_rate) * np.exp(-np.sqrt(0.5) / laplace.scale[j])
+    return bool(values.size * np.log1p(-leaves) < np.log(1e-7))

@@ -28,7 +28,7 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
     codes = [_code(given[c], c, schema.columns[c]) for c in schema.categorical]
     out = {c: _public(given[c], c) for c in schema.public}
 
-    content = channels.content([np.array([x]) for x in numeric], [np.array([c]) for c in codes], 1)
+    content = channels.content([np.array([value]) for value in (*numeric, *codes)])
     names = None if name is None else [str(name).encode()]
     stream = device_keystream(check_key(key), mechanism.parameters)
     channels.add_noise(content, stream.records(content, names, channels.words))
@@ -55,8 +55,7 @@ def _number(value: Any, name: str, column: Any) -> float:
     assert isinstance(column, Bounded)
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise DataError(f"column {name!r} needs a number, not {type(value).__name__}")
-    most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
-    if not math.isfinite(value) or abs(value) > most:
+    if not abs(value) <= max(EXACT_INTEGER, abs(column.lower), abs(column.upper)):
         raise DataError(f"column {name!r} is missing, not finite or beyond 2^53 in size")
     return float(value)
 

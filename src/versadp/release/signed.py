@@ -48,7 +48,11 @@ def signed_sample(
 ) -> SignedSample:
     """Return the signed sample of a released table; see `Release.augment`."""
     wanted = _wanted(columns, list(mechanism.schema.columns))
-    points, weight = _numeric_points(table, mechanism, wanted, draws, extension, rng)
+    points, weight = np.empty((1, table.rows, 0)), np.ones((1, table.rows))
+    laplace = mechanism.channels.laplace
+    if laplace is not None and set(wanted) & set(table.numeric):
+        block = np.stack(list(table.numeric.values()), axis=1)
+        points, weight = laplace.invert(block, draws=draws, extension=extension, rng=rng)
     levels, level_weight = _level_points(table, mechanism, wanted)
     if weight.shape[0] * level_weight.shape[0] > MAX_POINTS:
         raise ParameterError(
@@ -77,19 +81,7 @@ def _wanted(columns: list[str] | None, known: list[str]) -> list[str]:
     return known if columns is None else [name for name in known if name in columns]
 
 
-def _numeric_points(
-    table: Table, mechanism: Mechanism, wanted: list[str], draws: int, extension: str | Extension, rng: Any
-) -> tuple[Array, Array]:
-    laplace = mechanism.channels.laplace
-    if laplace is None or not set(wanted) & set(table.numeric):
-        return np.empty((1, table.rows, 0)), np.ones((1, table.rows))
-    block = np.stack(list(table.numeric.values()), axis=1)
-    return laplace.invert(block, draws=draws, extension=extension, rng=rng)
-
-
-def _level_points(
-    table: Table, mechanism: Mechanism, wanted: list[str]
-) -> tuple[dict[str, NDArray[np.int64]], Array]:
+def _level_points(table: Table, mechanism: Mechanism, wanted: list[str]) -> tuple[dict[str, NDArray[np.int64]], Array]:
     """Return every combination of levels of the categories in the analysis, and its weight for each record."""
     names = [name for name in table.codes if name in wanted]
     channels = dict(zip(table.codes, mechanism.channels.responses, strict=True))

@@ -19,7 +19,7 @@ from versadp.errors import DataError
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -93,7 +93,10 @@ def to_levels(codes: NDArray[np.integer], column: Categorical) -> pa.Array:
 
 
 def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
-    _refuse_repeats(getattr(frame, "columns", ()), frame)
+    if isinstance(frame, pa.Table):
+        _refuse_repeats(frame.column_names)
+    elif type(frame).__module__.startswith("pandas") and hasattr(frame, "columns"):
+        _refuse_repeats([str(name) for name in frame.columns])
     try:
         data = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -111,10 +114,9 @@ def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
     raise DataError(f"tables of {data.implementation} are not supported", hint="convert to pandas, polars or arrow")
 
 
-def _refuse_repeats(columns: Iterable[object], frame: Any) -> None:
-    names = frame.column_names if isinstance(frame, pa.Table) else [str(name) for name in columns]
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if repeated:
+def _refuse_repeats(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
         raise DataError(f"duplicate columns: {', '.join(map(repr, repeated))}", hint="rename or drop them")
 
 
@@ -158,7 +160,7 @@ def _numbers(series: nw.Series[Any], name: str) -> Array:
     _refuse_missing(_missing(series), name)
     values = np.asarray(series.to_numpy())
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
-        _refuse_huge(np.count_nonzero((values > EXACT_INTEGER) | (values < -EXACT_INTEGER)), name)
+        _refuse_huge(int(np.sum((values > EXACT_INTEGER) | (values < -EXACT_INTEGER))), name)
     return np.ascontiguousarray(values, dtype=np.float64)
 
 

@@ -1,0 +1,47 @@
+# Everything runs in a virtual environment of the checkout. The two commands that matter: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test test-slow check format bench clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/versadp demo
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slow: $(VENV)/.tested
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+check: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q --doctest-modules src/versadp src/versadp_bench
+	$(BIN)/python -m pytest -q tests/test_readme.py
+
+format: $(VENV)/.tested
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.tested
+	$(BIN)/versadp bench
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "versadp needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(PIP) -e '.[report,accounting,test,check]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

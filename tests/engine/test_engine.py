@@ -1,0 +1,71 @@
+"""Engines: order, sums, errors, early stops; the same bytes everywhere."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from versadp.engine import Local, Pool, as_engine
+from versadp.errors import DataError, ParameterError
+
+ENGINES = [Local(), Pool("threads", 3), Pool("processes", 2)]
+
+
+def moments(batch):
+    return batch.sum(), np.array([len(batch), 1.0]), (batch.max(),)
+
+
+def fail_on_three(batch):
+    if batch == 3:
+        raise DataError("three", hint="not three")
+    return batch
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.name)
+def test_every_engine_gives_the_same_bytes(engine):
+    batches = [np.random.default_rng(i).normal(size=100) for i in range(20)]
+    expected = Local().sum(moments, batches)
+    result = engine.sum(moments, iter(batches))
+    assert result[0] == expected[0]
+    assert (result[1] == [2000, 20]).all()
+    assert [r[0] for r in engine.map(moments, batches)] == [b.sum() for b in batches]
+    assert engine.sum(moments, []) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.name)
+def test_errors_arrive_whole(engine):
+    with pytest.raises(DataError, match="three") as caught:
+        list(engine.map(fail_on_three, range(50)))
+    assert caught.value.hint == "not three"
+
+
+def test_batches_are_taken_as_needed():
+    """A stream larger than memory: only a few batches are under way."""
+    taken = []
+
+    def stream():
+        for i in range(1000):
+            taken.append(i)
+            yield i
+
+    results = Pool("threads", 2).map(lambda i: i, stream())
+    assert next(results) == 0
+    assert len(taken) <= 8
+    results.close()
+
+
+def test_stopping_early_leaves_nothing_running():
+    results = Pool("threads", 2).map(lambda i: time.sleep(0.01) or i, range(100))
+    next(results)
+    results.close()
+    assert not [t for t in threading.enumerate() if "ThreadPoolExecutor" in t.name]
+
+
+def test_names():
+    assert as_engine("local") == Local()
+    assert as_engine("auto").name in {"threads", "local"}
+    engine = Pool("threads", 5)
+    assert as_engine(engine) is engine
+    with pytest.raises(ParameterError):
+        as_engine("cloud")

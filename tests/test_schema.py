@@ -1,0 +1,179 @@
+"""Schemas: what is refused, what cannot be changed, what comes back."""
+
+import contextlib
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from versadp import Bounded, Categorical, Public, Schema
+from versadp.errors import SchemaError
+
+NAN, INF = float("nan"), float("inf")
+SCHEMA = Schema(
+    {
+        "age": Bounded(18, 90),
+        "income": Bounded(0, 5e5),
+        "region": Categorical(["n", "e", "s", "w"]),
+        "y": Public(),
+    },
+    id="pid",
+)
+
+
+def test_views():
+    assert SCHEMA.numeric == ("age", "income")
+    assert SCHEMA.categorical == ("region",)
+    assert SCHEMA.public == ("y",)
+    assert SCHEMA.id == "pid"
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (1, 1),
+        (2, 1),
+        (NAN, 1),
+        (0, INF),
+        ("auto", 1),
+        (None, 1),
+        (True, 2),
+        (-1e308, 1e308),
+        (0, 5e-324),
+    ],
+)
+def test_bad_bounds(lower, upper):
+    with pytest.raises(SchemaError):
+        Bounded(lower, upper)
+
+
+def test_bounds_must_be_given():
+    with pytest.raises(TypeError):
+        Bounded()
+    with pytest.raises(SchemaError, match="never read off the data"):
+        Bounded("auto", "auto")
+
+
+@pytest.mark.parametrize(
+    "levels", [[], ["a"], ["a", "a"], ["a", 1], [1.0, 2.0], "ab", None, [True, 1], [2**63, 1], [None, "a"]]
+)
+def test_bad_levels(levels):
+    with pytest.raises(SchemaError):
+        Categorical(levels)
+
+
+@pytest.mark.parametrize(
+    ("columns", "id"),
+    [
+        ({}, None),
+        ({"": Public()}, None),
+        ({1: Public()}, None),
+        ({"a\n": Public()}, None),
+        ({"a": "bounded"}, None),
+        ({"a": Bounded}, None),
+        ({"a": Public()}, "a"),
+        ({"a": Public()}, 3),
+        ([("a", Public())], None),
+    ],
+)
+def test_bad_schemas(columns, id):  # noqa: A002 - the public name
+    with pytest.raises(SchemaError):
+        Schema(columns, id=id)
+
+
+def test_nothing_can_be_changed():
+    with pytest.raises(AttributeError):
+        SCHEMA.id = "other"
+    with pytest.raises(AttributeError):
+        del SCHEMA._columns
+    with pytest.raises(TypeError):
+        SCHEMA.columns["age"] = Public()
+    with pytest.raises(AttributeError):
+        SCHEMA.columns["age"].lower = 0
+
+
+def test_changing_what_was_given_changes_nothing():
+    columns = {"a": Public()}
+    schema = Schema(columns)
+    columns["b"] = Public()
+    assert list(schema.columns) == ["a"]
+
+
+names = st.text(min_size=1, max_size=8).filter(str.isprintable)
+finite = st.floats(-1e12, 1e12)
+bounded = st.tuples(finite, finite).filter(lambda b: b[1] - b[0] > 1e-6).map(lambda b: Bounded(*b))
+text_levels = st.lists(st.text(max_size=5).filter(lambda s: "\x00" not in s), min_size=2, max_size=5, unique=True)
+levels = st.one_of(text_levels, st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=5, unique=True))
+columns = st.one_of(bounded, levels.map(Categorical), st.just(Categorical([False, True])), st.just(Public()))
+
+
+def encodable(schema):
+    try:
+        repr(schema).encode()
+        schema.to_toml().encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+schemas = st.builds(
+    lambda columns, name: Schema(columns, id=None if name in columns else name),
+    st.dictionaries(names, columns, min_size=1, max_size=5),
+    st.one_of(st.none(), names),
+).filter(encodable)
+
+
+@given(schemas)
+def test_round_trips(schema):
+    for other in (
+        Schema.from_dict(schema.to_dict()),
+        Schema.from_toml_text(schema.to_toml()),
+        pickle.loads(pickle.dumps(schema)),
+        eval(repr(schema)),
+    ):
+        assert other == schema
+        assert hash(other) == hash(schema)
+        assert list(other.columns) == list(schema.columns)
+
+
+def test_order_matters():
+    assert Schema({"a": Public(), "b": Public()}) != Schema({"b": Public(), "a": Public()})
+
+
+def test_files(tmp_path):
+    SCHEMA.to_toml(tmp_path / "schema.toml")
+    assert Schema.from_toml(tmp_path / "schema.toml") == SCHEMA
+    with pytest.raises(SchemaError, match="cannot read"):
+        Schema.from_toml(tmp_path / "missing.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x = 1",
+        "columns = 3",
+        "[columns]\na = 3",
+        "[columns.a]\n",
+        '[columns.a]\ntype = "float"',
+        '[columns.a]\ntype = "bounded"',
+        '[columns.a]\ntype = "bounded"\nlower = 0\nupper = 1\nstep = 2',
+        '[columns.a]\ntype = "bounded"\nlower = "auto"\nupper = 1',
+        '[columns.a]\ntype = "public"\nlower = 0',
+        '[columns.a]\ntype = ["public"]',
+        '[[columns]]\ntype = "public"',
+        '[[columns]]\nname = "a"\ntype = "public"\n[[columns]]\nname = "a"\ntype = "public"',
+        "[columns.a\n",
+        "a = " + "[" * 5000,
+    ],
+)
+def test_bad_toml(text):
+    with pytest.raises(SchemaError):
+        Schema.from_toml_text(text)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_schema_or_our_error(text):
+    with contextlib.suppress(SchemaError):
+        Schema.from_toml_text(text)
