@@ -144,7 +144,7 @@ class RadialLaw:
 
     @staticmethod
     def _horner(table: Array, panel: NDArray[np.intp], local: Array) -> Array:
-        value = table[-1].take(panel)
+        value: Array = table[-1].take(panel)
         for row in table[-2::-1]:
             value *= local
             value += row.take(panel)

@@ -8,13 +8,17 @@
 
 from __future__ import annotations
 
+from versadp.privacy.bridges import opendp_measurement
 from versadp.privacy.composition import compose
 from versadp.privacy.discrete import identity, randomized_response
 from versadp.privacy.gaussian import gaussian
+from versadp.privacy.inflation import approx_dp, zero_inflated
 from versadp.privacy.laplace import symmetric_laplace, symmetric_laplace_limit
-from versadp.privacy.modifiers import approx_dp, with_slack, worst, zero_inflated
 from versadp.privacy.profile import PrivacyProfile
-from versadp.privacy.solving import Target, solve_parameter, solve_shift, target
+from versadp.privacy.slack import with_slack
+from versadp.privacy.solving import solve_parameter, solve_shift
+from versadp.privacy.target import Target, target
+from versadp.privacy.worst import worst
 
 __all__ = [
     "PrivacyProfile",
@@ -23,6 +27,7 @@ __all__ = [
     "compose",
     "gaussian",
     "identity",
+    "opendp_measurement",
     "randomized_response",
     "solve_parameter",
     "solve_shift",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from versadp.privacy import inputs
 from versadp.privacy.grid import connect_dots
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from versadp.privacy.profile import PrivacyProfile
 
 _TAIL = 1e-14
@@ -49,7 +50,8 @@ def to_pld(profile: PrivacyProfile, mesh: float = 1e-4) -> Any:
     mesh = inputs.number("mesh", mesh, 0.0, 1.0, open_low=True)
     tries = np.append(np.logspace(-3, np.log10(_FARTHEST), 80), _FARTHEST)
     far = profile._curve(tries)[0] > profile.delta_floor + _TAIL  # noqa: SLF001
-    top = min(float(tries[min(np.count_nonzero(far), len(tries) - 1)]), profile.pure_epsilon)
+    last = min(int(np.count_nonzero(far)), len(tries) - 1)
+    top = min(float(tries[last]), profile.pure_epsilon)
     losses = connect_dots(profile, mesh, int(np.ceil(top / mesh)) + 1)
     masses = np.maximum(losses.masses, 0.0)
     masses[0] = max(masses[0] - float(masses.sum() + losses.lost - 1), 0.0)  # rounding only: moved up, pessimistic

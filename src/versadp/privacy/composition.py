@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from versadp.privacy.discrete import Discrete, identity, product
 from versadp.privacy.gaussian import Gaussian
-from versadp.privacy.modifiers import WithSlack, ZeroInflated, require_profile
-from versadp.privacy.profile import PrivacyProfile, up
+from versadp.privacy.inflation import ZeroInflated
+from versadp.privacy.profile import PrivacyProfile, require_profile, up
+from versadp.privacy.slack import WithSlack
 
 Array = NDArray[np.float64]
 
@@ -52,6 +53,10 @@ class Shifted(PrivacyProfile):
         """What the base notes."""
         return self.base.notes
 
+    @property
+    def _kinked(self) -> bool:
+        return self.base._kinked  # noqa: SLF001
+
     def _title(self) -> str:
         return self.title
 
@@ -65,7 +70,7 @@ class Shifted(PrivacyProfile):
         points, where = np.unique(epsilon[:, None] - losses, return_inverse=True)
         delta, alarms = self.base._signed(points)  # noqa: SLF001
         where = where.reshape(len(epsilon), len(losses))
-        return up(delta[where] @ masses, 4), np.asarray(alarms[where] @ (masses * np.exp(-losses)))
+        return up((delta[where] * masses).sum(axis=1), 4), (alarms[where] * (masses * np.exp(-losses))).sum(axis=1)
 
 
 def up_any(value: float) -> float:
@@ -120,9 +125,7 @@ class _Parts:
             self.curves.append(profile)
 
     def _discrete(self, profile: Discrete) -> None:
-        self.losses, self.masses = product(
-            self.losses, self.masses, np.array(profile.losses), np.array(profile.masses)
-        )
+        self.losses, self.masses = product(self.losses, self.masses, np.array(profile.losses), np.array(profile.masses))
         if len(self.losses) > _MANY:
             from versadp.privacy.grid import coarsen
 

@@ -60,10 +60,11 @@ def _exit_gap(law: RadialLaw, shift: float, x: Array, t: Array, eps: Array) -> t
     return gap, slope[0] * r1 * (r1 + shift * t) / square - slope[1]
 
 
-def _exit(law: RadialLaw, shift: float, t: Array, eps: Array, low: Array, high: Array) -> Array:
-    """Return log r1 at which rays of cosine t leave A, or `high` where they leave it later than that."""
+def _exit(law: RadialLaw, shift: float, t: Array, eps: Array, bounds: tuple[float, float]) -> Array:
+    """Return log r1 at which rays of cosine t leave A, or the upper bound where they leave it later than that."""
+    low, high = (np.full(t.shape, bound) for bound in bounds)
     never = _exit_gap(law, shift, high, t, eps)[0] >= 0
-    x = 0.5 * (low + high)
+    x, settled = 0.5 * (low + high), np.zeros(low.shape, dtype=bool)
     for _ in range(100):
         gap, slope = _exit_gap(law, shift, x, t, eps)
         inside = gap > 0
@@ -71,12 +72,13 @@ def _exit(law: RadialLaw, shift: float, t: Array, eps: Array, low: Array, high: 
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = x - gap / slope
         good = (newton > low) & (newton < high)
-        new = np.where(never, high, np.where(good, newton, 0.5 * (low + high)))
-        done = np.abs(new - x) <= 1e-15 * np.maximum(np.abs(x), 1)
-        x = new
-        if done.all():
+        new: Array = np.where(never, high, np.where(good, newton, 0.5 * (low + high)))
+        near = np.abs(new - x) <= 1e-15 * np.maximum(np.abs(x), 1)
+        x = np.where(settled, x, new)
+        settled |= near  # and stay: a result must not depend on what is computed beside it
+        if settled.all():
             break
-    return x
+    return np.asarray(x)
 
 
 def _log_ratio(law: RadialLaw, x: Array, eps: Array, cap: Array) -> Array:
@@ -176,7 +178,7 @@ def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
     law, edge = radial_law(dim), mills_table(dim).edge
     low, top = law.low, float(np.log(np.sqrt(60.0 * dim) + 60.0))
     rays = np.repeat([[-edge], [edge]], len(epsilon), axis=1)
-    exits = _exit(law, shift, rays, np.stack([epsilon, epsilon]), np.full(rays.shape, low), np.full(rays.shape, top))
+    exits = _exit(law, shift, rays, np.stack([epsilon, epsilon]), (low, top))
     ends = (exits[0], exits[1])
     core = np.exp(law.log_cdf(ends[0]))  # the ball in which every direction belongs to A
     found = np.full(epsilon.shape, np.nan)
@@ -186,8 +188,9 @@ def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
         chosen = (ends[0][todo], ends[1][todo])
         q, p = _masses(law, shift, epsilon[todo], chosen, n)
         fine, coarse = _clenshaw_curtis(n)[1], _clenshaw_curtis(n // 2)[1]
-        mass_q[todo], mass_p[todo] = core[todo] + q @ fine, p @ fine
-        error[todo] = np.abs((q - p) @ fine - (q - p)[:, ::2] @ coarse)
+        # sums along rows, not matrix products, whose rounding depends on the other rows
+        mass_q[todo], mass_p[todo] = core[todo] + (q * fine).sum(axis=1), (p * fine).sum(axis=1)
+        error[todo] = np.abs(((q - p) * fine).sum(axis=1) - ((q - p)[:, ::2] * coarse).sum(axis=1))
         delta = mass_q[todo] - mass_p[todo]
         todo = todo[error[todo] > _CLOSE * delta]
         n *= 2

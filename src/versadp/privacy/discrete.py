@@ -41,6 +41,10 @@ class Discrete(PrivacyProfile):
         """The largest loss."""
         return self.losses[-1]
 
+    @property
+    def _kinked(self) -> bool:
+        return True
+
     def _title(self) -> str:
         return self.title
 
@@ -84,7 +88,7 @@ def product(losses: Array, masses: Array, more_losses: Array, more_masses: Array
     sums, weights = sums[order], weights[order]
     last = np.append(np.diff(sums) > _MERGE * (1 + np.abs(sums[:-1])), True)
     group = np.concatenate([[0], np.cumsum(last)[:-1]])
-    return sums[last], np.bincount(group, weights)
+    return sums[last], np.bincount(group, weights).astype(np.float64)
 
 
 def randomized_response(levels: int, keep: float) -> PrivacyProfile:

@@ -74,6 +74,10 @@ class Losses:
         return np.asarray(up(self.lost + np.maximum(at_points, 0.0) + self.rounding, 4))
 
 
+def _mesh(mesh: float, first: int, last: int) -> Array:
+    return np.asarray(mesh * np.arange(first, last + 1), dtype=np.float64)
+
+
 def connect_dots(profile: PrivacyProfile, mesh: float, count: int) -> Losses:
     """Discretise a profile so that its delta is met at the mesh points and exceeded between them.
 
@@ -97,7 +101,7 @@ def connect_dots(profile: PrivacyProfile, mesh: float, count: int) -> Losses:
     >>> bool(abs(losses.delta(0.01)[100] - gaussian(1.0).delta(1.0)) < 1e-12)
     True
     """
-    return from_deltas(profile._curve(mesh * np.arange(count + 1))[0], mesh)  # noqa: SLF001
+    return from_deltas(profile._curve(_mesh(mesh, 0, count))[0], mesh)  # noqa: SLF001
 
 
 def from_deltas(delta: Array, mesh: float) -> Losses:
@@ -153,10 +157,10 @@ def coarsen(losses: Array, masses: Array, count: int) -> tuple[Array, Array]:
 
     mesh = float(losses[-1]) / count
     profile = Discrete(tuple(losses.tolist()), tuple(masses.tolist()), "")
-    delta = profile._curve(mesh * np.arange(count + 1))[0]  # noqa: SLF001
+    delta = profile._curve(_mesh(mesh, 0, count))[0]  # noqa: SLF001
     delta[-1] = 0.0
     grid = from_deltas(delta, mesh)
-    return mesh * np.arange(-count, count + 1), np.maximum(grid.masses, 0.0)
+    return _mesh(mesh, -count, count), np.maximum(grid.masses, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +232,7 @@ def convolve(profiles: tuple[PrivacyProfile, ...], points: int | None = None) ->
     --------
     >>> from versadp.privacy import gaussian
     >>> p = convolve((gaussian(0.6), gaussian(0.8)), points=2**14)
-    >>> 0 <= p.delta(1.0) - gaussian(1.0).delta(1.0) < p.excess < 2e-5
+    >>> bool(0 <= p.delta(1.0) - gaussian(1.0).delta(1.0) < p.excess < 2e-5)
     True
     """
     if points is None:

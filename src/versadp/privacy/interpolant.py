@@ -41,14 +41,15 @@ class CurveTable:
     >>> table = curve_table(6, 0.5)
     >>> delta, alarms = table(np.array([0.8]))
     >>> print(f"{delta[0]:.10f}")
-    0.0960839561
+    0.0960839562
     """
 
     def __init__(self, dim: int, shift: float) -> None:
         self._of = (dim, shift)
-        tries = 2.0 ** np.arange(-2, 13)
+        tries = np.asarray(2.0 ** np.arange(-2, 13), dtype=np.float64)
         tiny = np.flatnonzero(curve(dim, shift, tries)[0] < _SMALL)
-        self.top = float(tries[tiny[0]] if tiny.size else tries[-1])
+        self._ends_tiny = tiny.size > 0
+        self.top = float(tries[tiny[0]] if self._ends_tiny else tries[-1])
         edge = np.sqrt(2) * shift  # beyond it A is bounded: the curve is smooth there, but not analytic
         edges = np.unique(np.concatenate([[0.0, min(edge, self.top)], self.top * np.logspace(-6, 0, 19)]))
         nodes = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
@@ -66,7 +67,9 @@ class CurveTable:
             # the error of the curve is relative as long as delta is not tiny, and delta may fall far in a panel
             relative = np.where(delta > _TINY, error / np.maximum(delta, _TINY), 0.0).max(axis=1)
             absolute = np.where(delta > _TINY, 0.0, error).max(axis=1)
-            kept += [(lows[i], highs[i], off[i], relative[i], absolute[i], tables[:, :, i]) for i in np.flatnonzero(done)]
+            kept += [
+                (lows[i], highs[i], off[i], relative[i], absolute[i], tables[:, :, i]) for i in np.flatnonzero(done)
+            ]
             lows, half, highs = lows[~done], half[~done], highs[~done]
             lows, highs = np.concatenate([lows, lows + half]), np.concatenate([lows + half, highs])
             if not lows.size:
@@ -92,7 +95,9 @@ class CurveTable:
             found.append(np.exp(table[0].take(panel) + 0.5 * twice * old - older))
         delta = found[0] * self._factor + self._error
         beyond = epsilon > self.top
-        if beyond.any():
+        if self._ends_tiny:  # delta at the end of the table, below 1e-22, bounds what follows
+            found[1][beyond] = 0.0
+        elif beyond.any():
             value, error, alarms = curve(*self._of, epsilon[beyond])
             delta[beyond], found[1][beyond] = value + error, alarms
         return delta, found[1]

@@ -52,7 +52,7 @@ def limit_delta(shift: float, epsilon: Array) -> Array:
     >>> limit_delta(0.5, np.array([0.8, 0.3])).round(6)
     array([0.125282, 0.208684])
     """
-    return np.asarray(-np.expm1(-shift / (epsilon / shift + np.hypot(epsilon / shift, _ROOT2))))
+    return np.asarray(-np.expm1(-shift * (shift / (epsilon + np.hypot(epsilon, _ROOT2 * shift)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +76,17 @@ class SymmetricLaplaceLimit(PrivacyProfile):
         return f"symmetric Laplace noise of any dimension (limit), shift {self.shift:.6g}"
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
-        a = epsilon / self.shift
-        s = np.hypot(a, _ROOT2)
-        alarms = np.exp(-self.shift / 2 * (a + s)) / (s * (s + a))  # (1 - a/s)/2 = 1/(s (s + a))
+        h = np.hypot(epsilon, _ROOT2 * self.shift)
+        # (1 - a/s)/2 exp(-(c/2)(a + s)), written without a difference and without quotients that overflow
+        alarms = (self.shift / h) * (self.shift / (h + epsilon)) * np.exp(-(epsilon + h) / 2)
         return up(limit_delta(self.shift, epsilon), 4), alarms
 
     def _epsilon(self, wanted: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            kappa = -np.log1p(-wanted)
-            exact = self.shift * (self.shift / (2 * kappa)) - kappa
+        certain = wanted == 1
+        kappa = -np.log1p(-np.where(certain, 0.5, wanted)) * (1 - 16 * ULP)
+        exact = self.shift * (self.shift / (2 * kappa)) - kappa
         safe = np.maximum(exact + 8 * ULP * (np.abs(exact) + 2 * kappa), 0.0)
-        return np.where(np.isfinite(kappa), safe, 0.0)
+        return np.where(certain, 0.0, safe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,10 @@ class SymmetricLaplace(PrivacyProfile):
     def pure_epsilon(self) -> float:
         """√2 shift at dim 1; none from dim 2 on, where the density has a pole."""
         return _ROOT2 * self.shift * (1 + 8 * ULP) if self.dim == 1 else float("inf")
+
+    @property
+    def _kinked(self) -> bool:
+        return self.dim == 1
 
     def _title(self) -> str:
         return f"symmetric Laplace noise, dim {self.dim}, shift {self.shift:.6g}"

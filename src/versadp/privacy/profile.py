@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from versadp.errors import ParameterError
 from versadp.privacy import inputs
-from versadp.privacy.roots import crossing
+from versadp.privacy.searches import least_beta, least_epsilon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 Numbers = TypeVar("Numbers", bound=ArrayLike)
 
 ULP = 2.0**-50  # by this relative amount results of a few operations are rounded up
-_MANY = 16  # rates at once from which on the whole curve is looked at first
-_FARTHEST = 1e12  # beyond this epsilon no search goes
 
 
 def up(values: ArrayLike, scale: float = 1.0) -> Array:
@@ -54,6 +52,25 @@ def up(values: ArrayLike, scale: float = 1.0) -> Array:
     True
     """
     return np.minimum(np.asarray(values, dtype=np.float64) * (1 + scale * ULP), 1.0)
+
+
+def require_profile(name: str, value: object) -> None:
+    """Raise unless the value is a profile.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls it.
+    value : object
+        What the caller gave.
+
+    Examples
+    --------
+    >>> from versadp.privacy import gaussian
+    >>> require_profile("profile", gaussian(1.0))
+    """
+    if not isinstance(value, PrivacyProfile):
+        raise ParameterError(f"{name} must be a PrivacyProfile, not {type(value).__name__}")
 
 
 def _like(given: ArrayLike, values: Array) -> Any:
@@ -91,12 +108,22 @@ class PrivacyProfile(ABC):
 
     @abstractmethod
     def _title(self) -> str:
-        """What the mechanism is, in half a sentence."""
+        """Say what the mechanism is, in half a sentence."""
+
+    @property
+    def _quick_floor(self) -> float:
+        """A lower bound on `delta_floor` that costs no search; it only steers."""
+        return self.delta_floor
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about how the numbers were made, such as a bound used in place of a curve."""
         return ()
+
+    @property
+    def _kinked(self) -> bool:
+        """Whether L has atoms, or delta kinks, so that searches must end just there."""
+        return False
 
     @property
     def pure_epsilon(self) -> float:
@@ -127,17 +154,16 @@ class PrivacyProfile(ABC):
         """`_curve` for either sign, infinities included."""
         size = np.abs(eps)
         finite = np.isfinite(size)
-        value = np.full(eps.shape, self.delta_floor)
-        alarms = np.zeros_like(eps)
+        value, alarms = np.zeros_like(eps), np.zeros_like(eps)
         if finite.any():
             value[finite], alarms[finite] = self._curve(size[finite])
-        value = np.clip(value, self.delta_floor, 1.0)
+        if not finite.all():
+            value[~finite] = self.delta_floor
         negative = eps < 0
         if negative.any():
             shrink = np.exp(-size[negative])
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = value[negative] + np.where(alarms[negative] > 0, alarms[negative] / shrink, 0.0)
-            alarms[negative] = np.clip(1 - found, 0.0, 1.0)
+            lifted = np.where(size[negative] < 600, alarms[negative] * np.exp(np.minimum(size[negative], 600)), 0.0)
+            alarms[negative] = np.clip(1 - value[negative] - lifted, 0.0, 1.0)  # 1 - Q(L > e)
             value[negative] = up(-np.expm1(-size[negative]) + shrink * value[negative])
         return value, alarms
 
@@ -169,23 +195,8 @@ class PrivacyProfile(ABC):
         return _like(delta, self._epsilon(wanted))
 
     def _epsilon(self, wanted: Array) -> Array:
-        """Search for `epsilon`; the upper end of the final bracket is what is safe."""
-        high = np.full(wanted.shape, min(1.0, self.pure_epsilon))
-        while True:
-            short = self._curve(high)[0] > wanted
-            if not short.any() or (high >= _FARTHEST).all():
-                break
-            high = np.where(short & (high < self.pure_epsilon), np.minimum(4 * high, self.pure_epsilon), high)
-            if (high[short] >= self.pure_epsilon).all():
-                break
-        if np.isinf(self.pure_epsilon) and (high >= _FARTHEST).any():
-            raise ParameterError(f"no epsilon below {_FARTHEST:g} holds at this delta", hint="ask for a larger delta")
-        target = np.log(np.maximum(wanted, 1e-300))
-
-        def above(eps: Array) -> Array:
-            return np.asarray(np.log(np.maximum(self._curve(eps)[0], 1e-300)) - target)
-
-        return crossing(above, np.zeros_like(high), high)[1]
+        """Search for `epsilon`; a closed form may stand in its place."""
+        return least_epsilon(self, wanted)
 
     def beta(self, alpha: Numbers) -> Any:
         """Return the least share of targets that an attacker misses at this rate of false alarms.
@@ -211,42 +222,8 @@ class PrivacyProfile(ABC):
         value[rates == 0] = 1 - self.delta_floor
         inner = (rates > 0) & (rates < 1 - self.delta_floor)
         if inner.any():
-            value[inner] = self._beta(rates[inner])
+            value[inner] = least_beta(self, rates[inner])
         return _like(alpha, np.clip(value, 0.0, 1 - rates))
-
-    def _beta(self, rates: Array) -> Array:
-        """Find the ε whose test has these false alarms, and evaluate the bound on both sides of it."""
-        low, high = self._alarm_brackets(rates)
-        target = np.log(rates)
-
-        def above(eps: Array) -> Array:
-            return np.asarray(np.log(np.maximum(self._signed(eps)[1], 1e-300)) - target)
-
-        ends = crossing(above, low, high, tolerance=1e-6)  # an error enters squared
-        with np.errstate(over="ignore"):
-            values = [1 - self._signed(end)[0] - np.exp(end) * rates for end in ends]
-        return np.asarray(np.maximum(*values) - ULP)
-
-    def _alarm_brackets(self, rates: Array) -> tuple[Array, Array]:
-        """Return epsilons on either side of those whose tests have these false alarms."""
-        if len(rates) > _MANY:  # one look at the whole curve serves all
-            steps = np.logspace(-4, 3, 700)
-            grid = np.concatenate([-steps[::-1], [0.0], steps])
-            alarms = np.minimum.accumulate(self._signed(grid)[1])
-            right = np.clip(np.searchsorted(-alarms, -rates), 1, len(grid) - 1)
-            return grid[right - 1], grid[right]
-        low, high = -np.ones_like(rates), np.ones_like(rates)
-        for _ in range(20):
-            short = self._signed(high)[1] > rates
-            high = np.where(short, 4 * high, high)
-            if not short.any():
-                break
-        for _ in range(20):
-            short = self._signed(low)[1] < rates
-            low = np.where(short, 4 * low, low)
-            if not short.any():
-                break
-        return low, high
 
     def advantage(self) -> float:
         """Return the largest of `1 - alpha - beta(alpha)`: how far an attacker's guess beats a blind one.

@@ -1,107 +1,33 @@
-r"""From a target to a parameter: the largest shift, or any other parameter, that still meets it.
+"""From a target to a parameter: the largest shift, or any other parameter, that still meets it.
 
-A target is one of: (epsilon, delta); an attacker's `advantage`; a miss rate `beta` at false alarms `alpha`. Profiles
-get worse as the parameter grows, so there is one crossing, and the end of its bracket that meets the target by the
-very profile that will be reported is the answer: what was solved for is never contradicted by what is printed.
+Profiles get worse as the parameter grows, so there is one crossing, and the end of its bracket that meets the target
+by the very profile that will be reported is the answer: what was solved for is never contradicted by what is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from versadp.errors import InfeasibleError, ParameterError
+from versadp.errors import InfeasibleError
 from versadp.privacy import inputs
+from versadp.privacy.inflation import zero_inflated
 from versadp.privacy.laplace import symmetric_laplace, symmetric_laplace_limit
-from versadp.privacy.modifiers import with_slack, zero_inflated
-from versadp.privacy.profile import PrivacyProfile
 from versadp.privacy.roots import crossing
+from versadp.privacy.slack import with_slack
+from versadp.privacy.target import Target, nearest, target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from versadp.privacy.profile import PrivacyProfile
 
 Array = NDArray[np.float64]
 
 _ROOT2 = float(np.sqrt(2.0))
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is to be met; made by `target`."""
-
-    epsilon: float | None = None
-    delta: float | None = None
-    advantage: float | None = None
-    alpha: float | None = None
-    beta: float | None = None
-
-    def room(self, profile: PrivacyProfile) -> float:
-        """Return how far a profile stays inside the target, on any scale: at least 0 where it meets it."""
-        if self.advantage is not None:
-            return self.advantage - profile.advantage()
-        if self.alpha is not None and self.beta is not None:
-            return float(profile.beta(self.alpha)) - self.beta
-        assert self.epsilon is not None
-        assert self.delta is not None
-        found = float(profile.delta(self.epsilon))
-        floor = profile.delta_floor
-        if min(found, self.delta) <= floor:
-            return self.delta - found
-        # what is above the floor is nearly a power of the shift: in logarithms the search is almost linear
-        return float(np.log((self.delta - floor) / (found - floor))) if found != self.delta else 0.0
-
-    def __str__(self) -> str:
-        if self.advantage is not None:
-            return f"advantage {self.advantage:g}"
-        if self.alpha is not None:
-            return f"beta {self.beta:g} at alpha {self.alpha:g}"
-        return f"epsilon {self.epsilon:g}, delta {self.delta:g}"
-
-
-def target(
-    epsilon: float | None = None,
-    delta: float | None = None,
-    *,
-    advantage: float | None = None,
-    alpha: float | None = None,
-    beta: float | None = None,
-) -> Target:
-    """Check a target: just one of (epsilon, delta), advantage, (alpha, beta).
-
-    Parameters
-    ----------
-    epsilon, delta : float, optional
-        epsilon >= 0 and delta in [0, 1).
-    advantage : float, optional
-        In (0, 1).
-    alpha, beta : float, optional
-        False alarms in (0, 1), and the least share of targets missed there, in [0, 1).
-
-    Returns
-    -------
-    Target
-
-    Examples
-    --------
-    >>> print(target(0.8, 0.17))
-    epsilon 0.8, delta 0.17
-    """
-    pairs = ((epsilon, delta), (advantage,), (alpha, beta))
-    given = [all(v is not None for v in pair) for pair in pairs]
-    if sum(given) != 1 or sum(any(v is not None for v in pair) for pair in pairs) != 1:
-        raise ParameterError("give one target: epsilon with delta, or advantage, or alpha with beta")
-    if given[0]:
-        return Target(
-            epsilon=inputs.number("epsilon", epsilon, 0.0, np.inf, open_high=True),
-            delta=inputs.number("delta", delta, 0.0, 1.0, open_high=True),
-        )
-    if given[1]:
-        return Target(advantage=inputs.number("advantage", advantage, 0.0, 1.0, open_low=True, open_high=True))
-    return Target(
-        alpha=inputs.number("alpha", alpha, 0.0, 1.0, open_low=True, open_high=True),
-        beta=inputs.number("beta", beta, 0.0, 1.0, open_high=True),
-    )
 
 
 def solve_parameter(
@@ -153,8 +79,8 @@ def solve_parameter(
     if goal.room(first) < 0:
         raise InfeasibleError(f"{goal} cannot be met", hint=f"nearest that can: {nearest(first, goal)}")
 
-    def above(logs: Array) -> Array:
-        return np.array([goal.room(profile_of(float(np.exp(v)))) or -1e-300 for v in logs])
+    def above(logs: Array) -> Array:  # meeting the target just so counts as meeting it
+        return np.array([goal.room(profile_of(float(np.exp(v)))) or 1e-300 for v in logs])
 
     ends = crossing(above, np.log([low]), np.log([high]), tolerance=tolerance)
     answer = float(np.exp(ends[0][0]))
@@ -163,41 +89,6 @@ def solve_parameter(
         answer *= 1 - step
         step *= 2
     return max(answer, low)
-
-
-def nearest(profile: PrivacyProfile, goal: Target) -> str:
-    """Say what a profile offers next to a target that it misses.
-
-    Parameters
-    ----------
-    profile : PrivacyProfile
-        The most private one there is.
-    goal : Target
-        What was asked for.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from versadp.privacy import approx_dp
-    >>> nearest(approx_dp(1.0, 0.05), target(1.0, 0.01))
-    'delta 0.05 at epsilon 1'
-    """
-    if goal.advantage is not None:
-        return f"advantage {_above(profile.advantage())}"
-    if goal.alpha is not None:
-        return f"beta {float(np.floor(1e6 * profile.beta(goal.alpha)) / 1e6):g} at alpha {goal.alpha:g}"
-    assert goal.epsilon is not None
-    return f"delta {_above(profile.delta(goal.epsilon))} at epsilon {goal.epsilon:g}"
-
-
-def _above(value: float) -> str:
-    """Print with six digits, rounded up so that what is printed can be met."""
-    digits = 6 - int(np.floor(np.log10(max(value, 1e-300)))) - 1
-    scale = 10.0**digits
-    return f"{np.ceil(value * scale * (1 - 1e-12)) / scale:.6g}"
 
 
 def solve_shift(
@@ -252,6 +143,8 @@ def solve_shift(
         return with_slack(zero_inflated(symmetric_laplace(dim, shift), rate), tv)
 
     low, high = _shift_bounds(goal, rate, dim)
+    if tv:
+        low = min(low, 1e-9)  # the slack may leave room for hardly any shift
     return solve_parameter(profile_of, goal, low, high, tolerance=1e-9 if goal.alpha is not None else 1e-12)
 
 
@@ -266,7 +159,7 @@ def _shift_bounds(goal: Target, rate: float, dim: int) -> tuple[float, float]:
                 hint=f"nearest that can: a beta below {max(most, 0):g} at this alpha",
             )
         ends = [_attack_shift(kind, goal, rate) for kind in (symmetric_laplace_limit, partial(symmetric_laplace, 1))]
-        return ends[0] * (1 - 1e-6), ends[1] * (1 + 1e-6)
+        return ends[0] * (1 - 1e-5), ends[1] * (1 + 1e-5)
     allowed = goal.advantage if goal.advantage is not None else goal.delta
     epsilon = goal.epsilon or 0.0
     assert allowed is not None

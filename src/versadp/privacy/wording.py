@@ -55,13 +55,14 @@ def describe(profile: PrivacyProfile) -> str:
             f"delta never falls below {_up(floor)}"
         )
     found = [f"{_up(100 * (1 - float(profile.beta(a))))}%" for a in _ALARMS]
-    lines += [
-        f"  at {100 * _ALARMS[0]:g}% false alarms the best attacker finds at most {found[0]} of the people looked "
-        f"for; at {100 * _ALARMS[1]:g}%, at most {found[1]}",
-        f"  a guess between two values of a record is right at most {_up(50 + 50 * profile.advantage())}% of the "
-        "time, against 50% blind",
-        "  between data sets that differ in one record (replace one); their number and the public columns are the "
-        "same",
-    ]
+    lines.append(
+        f"  at {100 * _ALARMS[0]:g}% false alarms the best attacker finds at most {found[0]} of the people looked for; "
+        f"at {100 * _ALARMS[1]:g}%, at most {found[1]}"
+    )
+    right = _up(50 + 50 * profile.advantage())
+    lines.append(f"  a guess between two values of a record is right at most {right}% of the time, against 50% blind")
+    lines.append(
+        "  between data sets that differ in one record (replace one); their number and the public columns are the same"
+    )
     lines += [f"  note: {note}" for note in profile.notes]
     return "\n".join(lines)
