@@ -20,7 +20,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from versadp import engine, errors, noise, privacy
+    from versadp.auditing.audit import audit
     from versadp.noise.words import fresh_key
+    from versadp.release.calibration import calibrate
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.schema import Bounded, Categorical, Public, Schema
@@ -31,6 +33,8 @@ _HOME = {
     "Public": "versadp.schema",
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
+    "audit": "versadp.auditing.audit",
+    "calibrate": "versadp.release.calibration",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
     "fresh_key": "versadp.noise.words",
@@ -44,6 +48,8 @@ __all__ = [
     "Public",
     "Release",
     "Schema",
+    "audit",
+    "calibrate",
     "engine",
     "errors",
     "fresh_key",

@@ -76,7 +76,7 @@ def test_second_randomisation_turns_zil_into_laplace():
 def test_grid(scale):
     channel = ZeroInflatedLaplace((18.0,), (90.0,), (scale,), 0.1)
     assert channel.step[0] <= scale * 72 / 2**10
-    assert channel.step[0] <= 72 / 2**16
+    assert channel.step[0] <= 72 / (2**16 if scale <= 64 else 2**8)
     values = np.array([[18.0, 90.0, 17.0, 91.0, 18.0 + 72 / 2 ** channel.bits[0]]])
     channel.to_steps(values)
     last = 2.0 ** channel.bits[0]
@@ -116,7 +116,7 @@ def test_sampler_error_grows_with_columns_and_noise():
     one = ZeroInflatedLaplace((0.0,), (1.0,), (0.25,), 0.1)
     ten = ZeroInflatedLaplace((0.0,) * 10, (1.0,) * 10, (0.25,) * 10, 0.1)
     assert ten.sampler_error == pytest.approx(10 * one.sampler_error)
-    assert one.sampler_error < 2e-13
+    assert one.sampler_error < 2e-14
 
 
 def test_density_integrates_and_matches_its_characteristic_function():

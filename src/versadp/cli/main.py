@@ -15,7 +15,11 @@ import click
 from versadp import __version__
 from versadp.errors import VersadpError
 
-_COMMANDS = {"demo": "versadp.cli.demo:demo"}
+_COMMANDS = {
+    "audit": "versadp.cli.audit:audit",
+    "demo": "versadp.cli.demo:demo",
+    "plan": "versadp.cli.plan:plan",
+}
 
 
 class _Commands(click.Group):

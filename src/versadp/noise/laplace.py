@@ -6,9 +6,9 @@ One coin and one W a record, shared by all columns of the block (the paper's Alg
     sigma_j = scale_j * width_j,   W ~ Exp(1).
 
 **Grid.** Column j lives on `lower + k * width / 2^m`, k whole. The step is at most `sigma / 2^10`, so that rounded
-noise is symmetric Laplace for every purpose of estimation, and at most `width / 2^16`, so that rounding the record
-itself does not matter either. Both bounds are on the grid, so rounding adds nothing to the shift between two records,
-and rounding the noise of a record on the grid is post-processing.
+noise is symmetric Laplace for every purpose of estimation, and at most `width / 2^16` (coarser only under noise of
+many widths), so that rounding the record itself does not matter either. Both bounds are on the grid, so rounding adds
+nothing to the shift between two records, and rounding the noise of a record on the grid is post-processing.
 
 **Inverse.** `E (T^-1 v)(X1) = v(X)` with `T^-1 v = v / r + (1 - 1/r) E_S v(. + S)`, r the exact rate and S symmetric
 Laplace with covariance `r Sigma`, independent across records (the paper's doubly random correction).
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 STEPS_PER_SIGMA = 2**10
 MIN_BITS = 16
+MAX_SIGMA_STEPS = 2**22
 SCALE_RANGE = (1e-6, 1e6)
 MIN_RATE = 1e-9
 
@@ -98,7 +99,7 @@ class ZeroInflatedLaplace:
     @cached_property
     def bits(self) -> tuple[int, ...]:
         """The m of each column's grid, `lower + k * width / 2^m`."""
-        return tuple(max(MIN_BITS, math.ceil(math.log2(STEPS_PER_SIGMA / scale))) for scale in self.scale)
+        return tuple(_bits(scale) for scale in self.scale)
 
     @cached_property
     def step(self) -> Array:
@@ -126,12 +127,14 @@ class ZeroInflatedLaplace:
         """Bound on the total-variation distance between a record's noise and the ideal, rounded noise.
 
         Words are 64 bits long, and floating point plays no part (`quantile.exact_noise`). Let true uniforms fall
-        into the cells whose middles the words name. Noise differs only if a rounding boundary `sigma sqrt(w) n = b`
-        passes through the cell of (w, n). That curve is monotone, so it meets at most 2^64 + 2^63 of the 2^127
-        cells of one sign: probability below `3 / 2^64` a boundary. Words reach no further than 62 sigma (sqrt(w) <
-        6.72, n < 9.2), and the cells at the rim weigh `4 / 2^64`. The coin is rounded to the safe side.
+        into the cells whose middles the words name: 2^64 of W times 2^63 of a normal's size. Noise differs only if a
+        rounding boundary `sigma sqrt(w) n = b` passes through the cell of (w, n). That curve is monotone, so it meets
+        no more cells than it meets rows and columns. Words reach sqrt(w) < 6.72 and n < 9.2, so rows beyond
+        `exp(-(b / 9.2 sigma)^2)` and columns beyond the tail of `b / 6.72 sigma` are out of its way. Summed over
+        b = 1/2, 3/2, ... this is at most `(2 (1 + 8.2 sigma) + 1 + 5.4 sigma) / 2^64`, and the cells at the rim add
+        `4 / 2^64`. The coin is rounded to the safe side.
         """
-        return float(np.sum(3 * 62 * self.sigma_steps + 4) * 2.0**-64)
+        return float(np.sum(22 * self.sigma_steps + 7) * 2.0**-64)
 
     def to_steps(self, values: Array) -> None:
         """Clamp values (dim, rows) to the bounds and count whole grid steps from the lower one, in place."""
@@ -227,6 +230,13 @@ class ZeroInflatedLaplace:
         weights[0] /= self.exact_rate
         weights[1:] *= (1 - 1 / self.exact_rate) / draws
         return kind.points(points, self.box), weights
+
+
+def _bits(scale: float) -> int:
+    """Return the m of a column's grid: fine for the noise first, then for the record, then short for the sampler."""
+    for_noise = math.ceil(math.log2(STEPS_PER_SIGMA / scale))
+    for_record = min(MIN_BITS, math.floor(math.log2(MAX_SIGMA_STEPS / scale)))
+    return max(for_noise, for_record, 8)
 
 
 def check_rate(name: str, rate: object) -> None:

@@ -26,12 +26,14 @@ def mechanism_privacy(mechanism: Mechanism, unit: str = "record") -> privacy.Pri
     if unit not in UNITS:
         raise ParameterError(f"there is no unit {unit!r}", hint="choose from record, attribute")
     laplace, responses = mechanism.channels.laplace, mechanism.channels.responses
-    profiles = [privacy.randomized_response(response.levels, response.keep) for response in responses]
+    blocks = [(privacy.randomized_response(r.levels, r.keep), r.sampler_error) for r in responses]
     if laplace is not None:
         shifts = [1 / scale for scale in laplace.scale]
         shift = math.hypot(*shifts) if unit == "record" else max(shifts)
         # the other columns of the block tell an attacker W, so one attribute has the block's full dimension too
         block = privacy.symmetric_laplace(laplace.dim, math.nextafter(shift, math.inf))
-        profiles.insert(0, privacy.zero_inflated(block, laplace.exact_rate))
-    together = privacy.compose(*profiles) if unit == "record" else privacy.worst(*profiles)
+        blocks.insert(0, (privacy.zero_inflated(block, laplace.exact_rate), laplace.sampler_error))
+    if unit == "attribute":  # the other blocks are the same for both neighbours, errors and all
+        return privacy.worst(*(privacy.with_slack(profile, error) for profile, error in blocks))
+    together = privacy.compose(*(profile for profile, _ in blocks))
     return privacy.with_slack(together, mechanism.channels.sampler_error)

@@ -55,7 +55,8 @@ def _number(value: Any, name: str, column: Any) -> float:
     assert isinstance(column, Bounded)
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise DataError(f"column {name!r} needs a number, not {type(value).__name__}")
-    if not abs(value) <= max(EXACT_INTEGER, abs(column.lower), abs(column.upper)):
+    most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
+    if not -most <= value <= most:
         raise DataError(f"column {name!r} is missing, not finite or beyond 2^53 in size")
     return float(value)
 

@@ -1,0 +1,189 @@
+"""An audit: run the real release path on two neighbouring records, and hold what it shows against what is claimed.
+
+Two verdicts, both with a stated chance of a false alarm:
+
+- a lower bound on epsilon. The event that looks best on one half of the samples is tested on the other half, with
+  Clopper-Pearson bounds on its probability under both records: `epsilon >= log((q - delta) / p)`;
+- a band around the trade-off curve. By Dvoretzky, Kiefer and Wolfowitz all false-alarm and miss rates of the
+  likelihood-ratio test are within `sqrt(log(4/eta) / 2n)` of their estimates at once; the claimed curve must not lie
+  above the band.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.auditing.neighbours import Pair, copies, events, scores, worst_pair
+from versadp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from versadp.privacy import PrivacyProfile
+    from versadp.release.mechanism import Mechanism
+
+    Array = NDArray[np.float64]
+
+THRESHOLDS = 400
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    passed : bool
+        True if neither verdict contradicts the claim.
+    epsilon_found : float
+        Lower bound on epsilon at `delta`.
+    epsilon_claimed : float
+        What is claimed at `delta`.
+    event : str
+        The event that gave the bound.
+    excess : float
+        How far the claimed curve lies above the band, in misses; at most 0 if it does not.
+    alpha, beta : array
+        The empirical trade-off curve; `band` is the error of both.
+    """
+
+    passed: bool
+    n: int
+    unit: str
+    delta: float
+    confidence: float
+    epsilon_found: float
+    epsilon_claimed: float
+    event: str
+    excess: float
+    band: float
+    alpha: Array
+    beta: Array
+
+    def __str__(self) -> str:
+        verdict = "passed" if self.passed else "FAILED: the claim does not hold"
+        curve = "holds within the band" if self.excess <= 0 else f"lies above the band by {self.excess:.3g}"
+        found = f"found at least {self.epsilon_found:.4g}, claimed {self.epsilon_claimed:.4g}"
+        return (
+            f"Audit of one {self.unit}, {self.n:,} releases of each of two neighbours: {verdict}\n"
+            f"  epsilon at delta {self.delta:.6g}: {found} ({self.confidence:.1%} confidence; {self.event})\n"
+            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)"
+        )
+
+
+def audit(
+    mechanism: Mechanism,
+    n: int = 1_000_000,
+    *,
+    unit: str = "record",
+    delta: float | None = None,
+    confidence: float = 0.999,
+    claim: PrivacyProfile | None = None,
+    path: Callable[[Any], Any] | None = None,
+) -> Audit:
+    """Attack the real release path and report what it gives away.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    n : int
+        Releases of each of the two records.
+    unit : {"record", "attribute"}
+        How the two records differ.
+    delta : float, optional
+        Where epsilon is bounded; by default where the claimed epsilon is about 1.
+    confidence : float
+        Of each verdict.
+    claim : PrivacyProfile, optional
+        What is claimed; by default `mechanism.privacy(unit)`.
+    path : callable, optional
+        What is audited, from a pyarrow.Table to one; by default the mechanism's own release.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Mechanism, Schema
+    >>> print(audit(Mechanism(Schema({"x": Bounded(0, 1)}), scale=1.4, exact_rate=0.05), n=20_000).passed)
+    True
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1000:
+        raise ParameterError("n must be a whole number, 1000 or more")
+    if not 0.5 <= confidence < 1:
+        raise ParameterError("confidence must lie in [0.5, 1)")
+    profile = mechanism.privacy(unit) if claim is None else claim
+    at = float(profile.delta(1.0)) if delta is None else float(delta)
+    claimed = profile.epsilon(at)
+    pair = worst_pair(mechanism, unit)
+    run = path or (lambda table: mechanism.release(table).frame)
+    null, other = (run(copies(mechanism, record, n)) for record in (pair.null, pair.other))
+    ratio = [scores(mechanism, pair, table) for table in (null, other)]
+    epsilon, event = _epsilon(_candidates(mechanism, pair, (null, other), ratio), at, confidence)
+    alpha, beta = _curve(*ratio)
+    band = float(np.sqrt(np.log(4 / (1 - confidence)) / (2 * n)))
+    excess = float(np.max(profile.beta(np.minimum(alpha + band, 1.0)) - (beta + band)))
+    passed = bool(epsilon <= claimed and excess <= 0)
+    return Audit(passed, n, unit, at, confidence, epsilon, float(claimed), event, excess, band, alpha, beta)
+
+
+def _candidates(
+    mechanism: Mechanism, pair: Pair, tables: tuple[Any, Any], ratio: list[Array]
+) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return each event as seen under both records; thresholds come from the first half, which chooses among them."""
+    half = ratio[0].size // 2
+    pooled = np.concatenate([r[:half] for r in ratio])
+    shares = np.concatenate([np.geomspace(1e-4, 0.5, 40), 1 - np.geomspace(1e-4, 0.5, 40)])
+    found = {}
+    for t in np.unique(np.quantile(pooled, shares, method="lower")):
+        found[f"likelihood ratio above e^{t:.3g}"] = (ratio[0] > t, ratio[1] > t)
+        found[f"likelihood ratio at most e^{t:.3g}"] = (ratio[0] <= t, ratio[1] <= t)
+    seen = [events(mechanism, pair, table) for table in tables]
+    for name in seen[0]:
+        found[name] = (seen[0][name], seen[1][name])
+        found[f"not: {name}"] = (~seen[0][name], ~seen[1][name])
+    return found
+
+
+def _epsilon(
+    candidates: dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]], delta: float, confidence: float
+) -> tuple[float, str]:
+    """Choose the best event, in either direction, on one half and bound epsilon on the other."""
+    best: tuple[float, str, tuple[NDArray[np.bool_], NDArray[np.bool_]]] | None = None
+    for name, (null, other) in candidates.items():
+        half = null.size // 2
+        for rare, common in ((null, other), (other, null)):
+            promise = _bound(rare[:half], common[:half], delta, confidence)
+            if best is None or promise > best[0]:
+                best = (promise, name, (rare, common))
+    assert best is not None
+    _, name, (rare, common) = best
+    half = rare.size // 2
+    return _bound(rare[half:], common[half:], delta, confidence), name
+
+
+def _bound(rare: NDArray[np.bool_], common: NDArray[np.bool_], delta: float, confidence: float) -> float:
+    """Return `log((q - delta) / p)` with q bounded below and p above, each at half of the error."""
+    from scipy.stats import beta
+
+    tail = (1 - confidence) / 2
+    p, q, n = int(rare.sum()), int(common.sum()), rare.size
+    upper = 1.0 if p == n else float(beta.isf(tail, p + 1, n - p))
+    lower = 0.0 if q == 0 else float(beta.ppf(tail, q, n - q + 1))
+    return max(0.0, float(np.log((lower - delta) / upper))) if lower > delta else 0.0
+
+
+def _curve(null: Array, other: Array) -> tuple[Array, Array]:
+    """Return false alarms and misses of the likelihood-ratio test at many thresholds."""
+    order = [np.sort(null), np.sort(other)]
+    pooled = np.sort(np.concatenate(order))
+    t = np.unique(pooled[np.linspace(0, pooled.size - 1, THRESHOLDS).astype(int)])
+    alpha = 1 - np.searchsorted(order[0], t, side="right") / null.size
+    beta = np.searchsorted(order[1], t, side="right") / other.size
+    return alpha, beta

@@ -1,0 +1,56 @@
+"""`versadp audit`: attack the release path of a mechanism and hold the result against its claim."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+import versadp as vdp
+from versadp.cli.options import percentages, style_option, unit_option
+from versadp.display.tables import render
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
+@click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="In place of a release.")
+@click.option("--scale", type=percentages, help="Noise scale, or column=scale,...; with --schema.")
+@click.option("--exact-rate", type=float, default=0.0, help="Share of unchanged records; with --schema.")
+@click.option("--keep", type=percentages, help="Probability that a category is kept; with --schema.")
+@click.option("-n", "--releases", type=click.IntRange(1000), default=1_000_000, show_default=True)
+@click.option("--delta", type=float, help="Where epsilon is bounded; default: where the claimed epsilon is 1.")
+@click.option("--confidence", type=float, default=0.999, show_default=True)
+@unit_option
+@style_option
+def audit(
+    folder: Path | None,
+    schema: Path | None,
+    scale: float | dict[str, float] | None,
+    exact_rate: float,
+    keep: float | dict[str, float] | None,
+    releases: int,
+    delta: float | None,
+    confidence: float,
+    unit: str,
+    style: str,
+) -> None:
+    """Attack the mechanism of a release FOLDER (or of --schema) and report what it gives away.
+
+    Exits with 1 if the claim does not hold.
+    """
+    if (folder is None) == (schema is None):
+        raise vdp.errors.ParameterError("give a release folder or --schema, one of them")
+    if folder is not None:
+        mechanism = vdp.load(folder).mechanism
+    else:
+        assert schema is not None
+        mechanism = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)
+    result = vdp.audit(mechanism, releases, unit=unit, delta=delta, confidence=confidence)
+    if style == "text":
+        click.echo(str(result))
+    else:
+        row = {name: value for name, value in asdict(result).items() if name not in {"alpha", "beta"}}
+        click.echo(render([row], style))
+    if not result.passed:
+        raise SystemExit(1)
