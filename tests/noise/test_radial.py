@@ -52,8 +52,12 @@ def test_high_dimensions_agree_with_the_recurrence_in_40_digits(d):
                 ratio = 2 * v / z + 1 / ratio
                 log_k += mp.log(ratio)
                 v += 1
+            half = mp.mpf(d) / 2
+            log_tail = mp.log(2) + half * mp.log(z / 2) + log_k + mp.log(2 * v / z + 1 / ratio) - mp.loggamma(half)
+            log_cdf = float(mp.log(1 - mp.exp(log_tail)))
             log_g = mp.log(2) - mp.mpf(d) / 2 * mp.log(2 * mp.pi) - v * mp.log(mp.mpf(r) / mp.sqrt(2)) + log_k
             excess = float(z / ratio)
+        assert law.log_cdf(np.array([np.log(r)]))[0] == pytest.approx(log_cdf, rel=1e-12, abs=1e-13)
         assert float(bessel_excess(d, np.log(r))) == pytest.approx(excess, rel=1e-13)
         assert law.slope(np.array([np.log(r)]))[0] == pytest.approx(d - 2 + excess, rel=1e-14)
         assert float(log_density(d, r)) == pytest.approx(float(log_g), rel=1e-14, abs=2e-11)

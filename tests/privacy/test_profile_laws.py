@@ -145,7 +145,8 @@ def test_printed_in_words(profile):
     assert text == profile.describe()
     for phrase in ("(epsilon, delta)", "false alarms", "replace one", "public columns"):
         assert phrase in text
-    assert ("given away" in text) == (profile.delta_floor > 0)
+    assert ("given away" in text) == (profile.exact_share > 0)
+    assert profile.exact_share <= profile.delta_floor
 
 
 def test_immutable_and_hashable(profile):

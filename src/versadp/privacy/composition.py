@@ -44,6 +44,11 @@ class Shifted(PrivacyProfile):
         return self.base.delta_floor
 
     @property
+    def exact_share(self) -> float:
+        """That of the base."""
+        return self.base.exact_share
+
+    @property
     def pure_epsilon(self) -> float:
         """The sum of the largest losses."""
         return float(up_any(self.base.pure_epsilon + self.atoms.pure_epsilon))
@@ -96,7 +101,7 @@ def up_any(value: float) -> float:
 class _Parts:
     """What a list of profiles comes apart into."""
 
-    spared: float = 1.0
+    exact_rate: float = 0.0
     tv: float = 0.0
     mu_squared: float = 0.0
     losses: Array = field(default_factory=lambda: np.zeros(1))
@@ -110,7 +115,8 @@ class _Parts:
             self.tv += weight * profile.tv
             self.add(profile.base, weight)
         elif isinstance(profile, ZeroInflated):
-            self.spared *= 1 - profile.exact_rate
+            more = (1 - self.exact_rate) * profile.exact_rate
+            self.exact_rate = float(up(self.exact_rate + more)) if self.exact_rate else profile.exact_rate
             self.add(profile.base, weight * (1 - profile.exact_rate))
         elif isinstance(profile, Gaussian):
             self.mu_squared += profile.mu**2
@@ -134,6 +140,13 @@ class _Parts:
 
 def _trivial(profile: PrivacyProfile) -> bool:
     return isinstance(profile, Discrete) and profile.pure_epsilon == 0
+
+
+def _core(profile: PrivacyProfile) -> PrivacyProfile:
+    """Return what stands under the inflation and the slack, which are told for all parts together."""
+    while isinstance(profile, ZeroInflated | WithSlack):
+        profile = profile.base
+    return profile
 
 
 def compose(*profiles: PrivacyProfile) -> PrivacyProfile:
@@ -164,7 +177,7 @@ def compose(*profiles: PrivacyProfile) -> PrivacyProfile:
     parts = _Parts()
     for profile in real:
         parts.add(profile)
-    counted = Counter(p._title() for p in real)  # noqa: SLF001
+    counted = Counter(_core(p)._title() for p in real)  # noqa: SLF001
     title = " + ".join(f"{n} times {name}" if n > 1 else name for name, n in counted.items())
     return _assemble(parts, title)
 
@@ -184,6 +197,6 @@ def _assemble(parts: _Parts, title: str) -> PrivacyProfile:
 
             base = convolve(tuple(parts.curves))
         whole = base if _trivial(atoms) else Shifted(base, atoms, title)
-    if parts.spared < 1:
-        whole = ZeroInflated(whole, float(up(1 - parts.spared)))
+    if parts.exact_rate:
+        whole = ZeroInflated(whole, parts.exact_rate)
     return WithSlack(whole, parts.tv) if parts.tv else whole

@@ -71,9 +71,10 @@ def _exit(law: RadialLaw, shift: float, t: Array, eps: Array, bounds: tuple[floa
         low, high = np.where(inside & ~never, x, low), np.where(inside, high, x)
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = x - gap / slope
-        good = (newton > low) & (newton < high)
+        good = (newton >= low) & (newton <= high)
         new: Array = np.where(never, high, np.where(good, newton, 0.5 * (low + high)))
-        near = np.abs(new - x) <= 1e-15 * np.maximum(np.abs(x), 1)
+        # a Newton step this small leaves an error of its square
+        near = np.abs(new - x) <= np.where(good, 1e-10, 1e-15 * np.maximum(np.abs(x), 1))
         x = np.where(settled, x, new)
         settled |= near  # and stay: a result must not depend on what is computed beside it
         if settled.all():

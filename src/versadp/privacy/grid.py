@@ -22,7 +22,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import fftconvolve, lfilter
 
 from versadp.privacy.profile import PrivacyProfile, up
 
@@ -45,6 +44,8 @@ class Losses:
 
     def __mul__(self, other: Losses) -> Losses:
         """Add independent losses."""
+        from scipy.signal import fftconvolve  # slow to import, and few need it
+
         masses = np.asarray(fftconvolve(self.masses, other.masses))
         noise = np.linalg.norm(self.masses) * np.linalg.norm(other.masses)
         rounding = 10 * np.finfo(float).eps * np.log2(len(masses)) * np.sqrt(len(masses)) * float(noise)
@@ -66,6 +67,8 @@ class Losses:
 
     def delta(self, mesh: float) -> Array:
         """Return delta at 0, mesh, 2 mesh, ...: a recursion from the top, all of whose terms are positive."""
+        from scipy.signal import lfilter
+
         tails = np.cumsum(self.masses[::-1])
         fall = np.exp(-mesh)
         # D_i = e^-h D_(i+1) + (1 - e^-h) T_(i+1), T the finite mass at or above a point
@@ -178,6 +181,11 @@ class Convolved(PrivacyProfile):
         return float(1 - np.prod([1 - p.delta_floor for p in self.members_of_grid]))
 
     @property
+    def exact_share(self) -> float:
+        """The shares of the members, composed."""
+        return float(1 - np.prod([1 - p.exact_share for p in self.members_of_grid]))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the members note, and how tight the bound is."""
         inherited = tuple(dict.fromkeys(note for p in self.members_of_grid for note in p.notes))
@@ -222,7 +230,7 @@ def convolve(profiles: tuple[PrivacyProfile, ...], points: int | None = None) ->
         Two or more; repetitions are convolved by squaring.
     points : int, optional
         Mesh points; twice as many make the excess four times smaller. By default as many as bring it below
-        1e-7, half a million at least and two million at most.
+        1e-6, half a million at least and two million at most.
 
     Returns
     -------
@@ -237,7 +245,7 @@ def convolve(profiles: tuple[PrivacyProfile, ...], points: int | None = None) ->
     """
     if points is None:
         coarse = convolve(profiles, _POINTS)
-        return coarse if coarse.excess < 1e-7 else convolve(profiles, 4 * _POINTS)
+        return coarse if coarse.excess < 1e-6 else convolve(profiles, 4 * _POINTS)
     counted = Counter(profiles)
     tails = {p: _tail(p) for p in counted}
     reach = min(_FARTHEST, sum(n * tails[p] for p, n in counted.items()))

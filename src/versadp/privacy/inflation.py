@@ -34,6 +34,12 @@ class ZeroInflated(PrivacyProfile):
         return float(up(self.exact_rate + (1 - self.exact_rate) * self.base.delta_floor))
 
     @property
+    def exact_share(self) -> float:
+        """The rate, and the share of the base on the rest."""
+        share = self.base.exact_share
+        return self.exact_rate + (1 - self.exact_rate) * share if share else self.exact_rate
+
+    @property
     def pure_epsilon(self) -> float:
         """Where the base reaches its floor."""
         return self.base.pure_epsilon

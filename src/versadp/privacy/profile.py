@@ -116,6 +116,11 @@ class PrivacyProfile(ABC):
         return self.delta_floor
 
     @property
+    def exact_share(self) -> float:
+        """The share of records that is given away for certain; the rest of the floor is what is not claimed."""
+        return 0.0
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about how the numbers were made, such as a bound used in place of a curve."""
         return ()

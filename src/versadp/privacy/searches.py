@@ -87,12 +87,12 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
         return np.asarray(np.log(np.maximum(profile._signed(eps)[1], 5e-324)) - target)  # noqa: SLF001
 
     # where the curve is smooth an error in ε enters squared
-    tolerance = 1e-14 if profile._kinked else 1e-6  # noqa: SLF001
-    ends = crossing(above, *_brackets(profile, rates), tolerance=tolerance)
-    rounding = 4e-15 * (1 + np.abs(ends[1]) * rates)
+    tolerance = 1e-14 if profile._kinked else 1e-5  # noqa: SLF001
+    ends = np.stack(crossing(above, *_brackets(profile, rates), tolerance=tolerance))
+    delta = profile._signed(ends.ravel())[0].reshape(ends.shape)  # noqa: SLF001
     with np.errstate(over="ignore"):
-        values = [1 - profile._signed(end)[0] - np.exp(end + target) for end in ends]  # noqa: SLF001
-    return np.asarray(np.maximum(*values) - rounding)
+        values = 1 - delta - np.exp(ends + target)
+    return np.asarray(values.max(axis=0) - 4e-15 * (1 + np.abs(ends[1]) * rates))
 
 
 def _brackets(profile: PrivacyProfile, rates: Array) -> tuple[Array, Array]:
@@ -105,13 +105,9 @@ def _brackets(profile: PrivacyProfile, rates: Array) -> tuple[Array, Array]:
         return grid[right - 1], grid[right]
     low, high = -np.ones_like(rates), np.ones_like(rates)
     for _ in range(20):
-        short = profile._signed(high)[1] > rates  # noqa: SLF001
-        high = np.where(short, 4 * high, high)
-        if not short.any():
-            break
-    for _ in range(20):
-        short = profile._signed(low)[1] < rates  # noqa: SLF001
-        low = np.where(short, 4 * low, low)
-        if not short.any():
+        alarms = profile._signed(np.concatenate([low, high]))[1].reshape(2, -1)  # noqa: SLF001
+        early, late = alarms[0] < rates, alarms[1] > rates
+        low, high = np.where(early, 4 * low, low), np.where(late, 4 * high, high)
+        if not (early.any() or late.any()):
             break
     return low, high

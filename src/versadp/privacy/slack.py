@@ -54,6 +54,11 @@ class WithSlack(PrivacyProfile):
         return self._lowest
 
     @property
+    def exact_share(self) -> float:
+        """That of the base: slack gives nothing away, it only is not claimed."""
+        return self.base.exact_share
+
+    @property
     def pure_epsilon(self) -> float:
         """Where the bound reaches its floor."""
         return self._turn

@@ -14,7 +14,7 @@ _ALARMS = (0.01, 0.05)
 def _up(value: float, digits: int = 3) -> str:
     """Print with few digits, never below the value."""
     text = f"{value:.{digits}g}"
-    if float(text) >= value:
+    if float(text) >= value * (1 - 1e-13):  # what only rounding put above the printed digits
         return text
     exponent = int(f"{value:e}".split("e")[1])
     return f"{float(text) + 10.0 ** (exponent - digits + 1):.{digits}g}"
@@ -48,12 +48,12 @@ def describe(profile: PrivacyProfile) -> str:
     lines = [f"Privacy of {profile._title()}", f"  (epsilon, delta): {pairs}"]  # noqa: SLF001
     if profile.pure_epsilon < float("inf") and profile.delta_floor == 0:
         lines.append(f"  pure: epsilon {_up(profile.pure_epsilon, 6)} with delta 0")
-    if profile.delta_floor > 0:
-        floor = profile.delta_floor
-        lines.append(
-            f"  expect {_up(100 * floor)}% of the records to be given away for certain: "
-            f"delta never falls below {_up(floor)}"
-        )
+    share = profile.exact_share
+    if share > 0:
+        given = f"expect {_up(100 * share)}% of the records to be given away for certain"
+        lines.append(f"  {given}: delta never falls below {_up(profile.delta_floor)}")
+    elif profile.delta_floor > 0:
+        lines.append(f"  no delta below {_up(profile.delta_floor)} is claimed")
     found = [f"{_up(100 * (1 - float(profile.beta(a))))}%" for a in _ALARMS]
     lines.append(
         f"  at {100 * _ALARMS[0]:g}% false alarms the best attacker finds at most {found[0]} of the people looked for; "

@@ -28,6 +28,11 @@ class Worst(PrivacyProfile):
         return max(p.delta_floor for p in self.members)
 
     @property
+    def exact_share(self) -> float:
+        """The largest share."""
+        return max(p.exact_share for p in self.members)
+
+    @property
     def pure_epsilon(self) -> float:
         """Where all members have reached their floors."""
         return max(p.pure_epsilon for p in self.members)
