@@ -75,3 +75,81 @@ def test_best_times_takes_turns():
     order = []
     best_times(lambda: order.append("a"), lambda: order.append("b"), rounds=2)
     assert order == ["a", "b", "a", "b"]
+
+
+SCHEMA = """
+[columns.age]
+type = "bounded"
+lower = 18
+upper = 90
+[columns.income]
+type = "bounded"
+lower = 0
+upper = 500000
+[columns.region]
+type = "categorical"
+levels = ["n", "s"]
+"""
+
+
+@pytest.fixture
+def schema(tmp_path):
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return str(tmp_path / "schema.toml")
+
+
+def test_plan_says_what_a_provider_needs(schema):
+    result = run("plan", schema, "--epsilon", "4", "--delta", "0.05", "--rows", "10000")
+    assert result.exit_code == 0, result.output
+    for words in (
+        "noise in income (standard deviation)",
+        "records released unchanged",
+        "about 425",
+        "record: delta at epsilon 4",
+        "attribute: at 1% false alarms the best attacker finds at most",
+        "records needed for the mean of age",
+        "What each numeric column more costs",
+    ):
+        assert words in result.output
+
+
+def test_plan_of_several_candidates_as_json(schema, tmp_path):
+    target = ("--epsilon", "2", "--epsilon", "4", "--delta", "0.05", "--exact-rate", "0.02", "--unit", "attribute")
+    result = run("plan", schema, *target, "--format", "json", "--plot", str(tmp_path / "plan.svg"))
+    data = json.loads(result.stdout)
+    assert len(data["candidates"][0]) == 3
+    assert (tmp_path / "plan.svg").read_text().startswith("<?xml")
+    assert run("plan", schema, *target, "--format", "csv").output.startswith("fact,")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--epsilon", "4"),
+        ("--epsilon", "4", "--delta", "0.05", "--advantage", "0.1"),
+        ("--epsilon", "4", "--delta", "0.05", "--exact-rate", "0.2"),
+        ("--epsilon", "x", "--delta", "0.05"),
+    ],
+)
+def test_plan_refuses(schema, options):
+    result = run("plan", schema, *options)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
+    import pandas as pd
+
+    import versadp as vdp
+
+    options = ("--scale", "age=2,income=3", "--exact-rate", "0.05", "--keep", "0.2", "-n", "20000")
+    result = run("audit", "--schema", schema, *options)
+    assert result.exit_code == 0, result.output
+    assert "passed" in result.output
+    mech = vdp.Mechanism(vdp.Schema.from_toml(schema), scale=2, exact_rate=0.05, keep=0.2)
+    mech.release(pd.DataFrame({"age": [30], "income": [1.0], "region": ["n"]})).save(tmp_path / "r")
+    result = run("audit", str(tmp_path / "r"), "-n", "20000", "--format", "json", "--unit", "attribute")
+    assert json.loads(result.output)[0]["passed"] is True
+    assert run("audit").exit_code == 2
+    assert run("audit", str(tmp_path / "r"), "--schema", schema).exit_code == 2
