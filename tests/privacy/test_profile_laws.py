@@ -9,7 +9,15 @@ import pytest
 
 from privacy.privacy_registry import PROFILES
 from versadp.errors import ParameterError
-from versadp.privacy import compose, identity, symmetric_laplace, symmetric_laplace_limit, worst, zero_inflated
+from versadp.privacy import (
+    compose,
+    identity,
+    symmetric_laplace,
+    symmetric_laplace_limit,
+    with_slack,
+    worst,
+    zero_inflated,
+)
 
 EPSILONS = np.concatenate([-np.linspace(0, 6, 31)[::-1], np.linspace(0, 6, 31)[1:]])
 ALPHAS = np.concatenate([[0.0, 1e-6, 1e-4], np.linspace(0.01, 0.99, 29), [0.9999, 1.0]])
@@ -175,3 +183,14 @@ def test_monotone_in_shift_and_exact_rate(dim):
     p = symmetric_laplace(dim, 0.5)
     deltas = np.array([zero_inflated(p, rate).delta(eps) for rate in (0.0, 0.01, 0.2, 0.9)])
     assert np.all(np.diff(deltas, axis=0) > 0)
+
+
+def test_slack_is_never_below_the_best_bound_so_far(profile):
+    """delta + (1 + e^ε) τ, held from its minimum on: nothing smaller is ever claimed."""
+    tv = 1e-5
+    slack = with_slack(profile, tv)
+    eps = np.sort(np.append(np.linspace(0, 14, 281), slack.pure_epsilon))  # the latter is where the bound is least
+    raw = np.minimum.accumulate(profile.delta(eps) + (1 + np.exp(eps)) * tv)
+    found = slack.delta(eps)
+    assert np.all(found >= raw * (1 - 1e-9))
+    assert np.all(found <= np.minimum(raw * (1 + 1e-9), 1) + 1e-15)

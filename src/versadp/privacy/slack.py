@@ -84,8 +84,8 @@ class WithSlack(PrivacyProfile):
         rising = alarms <= self.tv
         with np.errstate(over="ignore"):
             bound = up(value + (1 + np.exp(epsilon)) * self.tv, 2)
-        if rising.any():
-            bound = np.where(rising, self._lowest, bound)
+        if rising.any():  # alarms only steer: what makes the flat part valid is that it lies to the right of the turn
+            bound = np.where(epsilon >= self._turn, self._lowest, bound)
         return bound, np.where(rising, 0.0, alarms - self.tv)
 
 
