@@ -51,7 +51,7 @@ class CurveTable:
         self._ends_tiny = tiny.size > 0
         self.top = float(tries[tiny[0]] if self._ends_tiny else tries[-1])
         edge = np.sqrt(2) * shift  # beyond it A is bounded: the curve is smooth there, but not analytic
-        edges = np.unique(np.concatenate([[0.0, min(edge, self.top)], self.top * np.logspace(-6, 0, 19)]))
+        edges = np.unique(np.concatenate([[0.0, min(edge, self.top)], self.top * np.logspace(-4, 0, 13)]))
         nodes = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
         fit = 2 / _NODES * chebyshev.chebvander(nodes, _NODES - 1).T
         fit[0] /= 2

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 MAX_DIM = 10_000
 SHIFTS = (1e-6, 1e3)  # where the exact curve is computed; outside, the limit is used
 _ROOT2 = float(np.sqrt(2.0))
-_MANY = 800  # epsilons beyond which interpolating the curve is cheaper
+_MANY = 600  # epsilons beyond which interpolating the curve is cheaper
 _NEAR_ZERO = 1e-11  # below this epsilon delta(0), which is larger by less than epsilon, stands in
 
 
