@@ -1,0 +1,1 @@
+"""What a fit tells: estimates with their uncertainty, intervals, tests, predictions."""

@@ -1,0 +1,239 @@
+"""Arithmetic of columns, one value a record: `np.log1p(income)`, `age ** 2`, `age > 65`.
+
+A formula is evaluated at the released record and at every second randomisation, and the results are averaged with
+signs. That is unbiased only if a term looks at one record at a time, so just such arithmetic is understood here; a mean
+or a scaling would look at all of them. It is interpreted and never handed to `eval`: formulas also come out of saved
+files.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LEARNING = frozenset(
+    {"bs", "cc", "center", "cr", "cs", "hashed", "lag", "ns", "poly", "rank", "scale", "standardize", "te"}
+)
+"""Transforms that learn from the data, under all the names that people type."""
+
+_SHORT: dict[str, Callable[..., Any]] = {
+    "I": lambda x: x,
+    "abs": np.abs,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "exp": np.exp,
+    "exp2": np.exp2,
+}
+_PLAIN: dict[str, Callable[..., Any]] = {"where": np.where, "clip": np.clip, "round": np.round}
+_CONSTANTS = {"pi": np.pi, "e": np.e}
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: np.logical_and,
+    ast.BitOr: np.logical_or,
+    ast.Invert: np.logical_not,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_HINT = (
+    "use arithmetic, comparisons, I(), log, exp, abs, and numpy functions of one record such as np.log1p or np.where"
+)
+_QUOTED = re.compile(r"`([^`]*)`")
+_ALIAS = "_quoted_column_"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A function of one record's columns, made by `parse_expression`.
+
+    Attributes
+    ----------
+    text : str
+        As it was written; names that are no Python names stand in backticks.
+    columns : tuple of str
+        The columns that it uses, in order of appearance.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    _tree: ast.expr = field(compare=False, repr=False)
+    _aliases: tuple[str, ...] = field(compare=False, repr=False)
+
+    @property
+    def bare(self) -> str | None:
+        """The column's name if the expression is just that column."""
+        tree = _without_identity(self._tree)
+        return _unalias(tree.id, self._aliases) if isinstance(tree, ast.Name) else None
+
+    @property
+    def key(self) -> str:
+        """The same text for expressions that differ in spaces, brackets and I() only."""
+        return self.bare or ast.dump(_without_identity(self._tree)) + str(self._aliases)
+
+    def evaluate(self, columns: Mapping[str, Array]) -> Any:
+        """Return the values; what is not finite (a logarithm of a negative number) comes out as NaN."""
+        with np.errstate(all="ignore"):
+            try:
+                value = np.asarray(_value(self._tree, columns, self._aliases), dtype=np.float64)
+            except (TypeError, ValueError, ArithmeticError) as problem:  # their messages could show a value
+                raise ParameterError(
+                    f"the term {self.text} cannot be evaluated: {type(problem).__name__}", hint=_HINT
+                ) from None
+        return np.where(np.isfinite(value), value, np.nan)
+
+
+def quote(name: str) -> str:
+    """Return a column's name as it stands in an expression."""
+    return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
+
+
+def parse_expression(text: str) -> Expression:
+    """Read an expression.
+
+    Examples
+    --------
+    >>> growth = parse_expression("np.log1p(income) - `last year`")
+    >>> growth.columns
+    ('income', 'last year')
+    >>> growth.evaluate({"income": np.array([0.0, -2.0]), "last year": np.array([1.0, 1.0])})
+    array([-1., nan])
+    >>> parse_expression("np.mean(income)")
+    Traceback (most recent call last):
+        ...
+    versadp.errors.ParameterError: np.mean in the formula does not look at one record at a time
+      hint: use arithmetic, comparisons, log, exp, abs, and numpy functions of one record: np.log1p, np.where, ...
+    """
+    aliases = tuple(dict.fromkeys(_QUOTED.findall(text)))
+    plain = _QUOTED.sub(lambda match: f"{_ALIAS}{aliases.index(match[1])}", text)
+    try:
+        tree = ast.parse(plain.strip(), mode="eval").body
+        found: dict[str, None] = {}
+        _check(tree, found)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        if isinstance(problem, ParameterError):
+            raise
+        raise ParameterError(f"the term {text} is not an expression", hint=_HINT) from None
+    return Expression(text, tuple(dict.fromkeys(_unalias(name, aliases) for name in found)), tree, aliases)
+
+
+def _check(node: ast.expr, found: dict[str, None]) -> None:
+    """Refuse everything that is not arithmetic of one record's columns; note the columns."""
+    if isinstance(node, ast.Name):
+        found[node.id] = None
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+        return
+    elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+        _check(node.operand, found)
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        _check(node.left, found)
+        _check(node.right, found)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
+        _check(node.left, found)
+        _check(node.comparators[0], found)
+    elif isinstance(node, ast.Call):
+        _function(node.func)
+        if node.keywords or not node.args or (_name_of(node.func) == "I" and len(node.args) != 1):
+            raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
+        for argument in node.args:
+            _check(argument, found)
+    elif _numpy_name(node) not in _CONSTANTS:
+        raise ParameterError(f"a formula cannot hold a {_words(node)}", hint=_HINT)
+
+
+def _function(node: ast.expr) -> Callable[..., Any]:
+    """Return the function that a call names: one that looks at one record at a time."""
+    name, of_numpy = _name_of(node), _numpy_name(node)
+    if name in LEARNING:
+        raise ParameterError(
+            f"{name}() learns from the data, so it would not be the same function at the noisy and the true records",
+            hint="scale by constants that you choose, e.g. I((age - 50) / 10) or I(age ** 2)",
+        )
+    if name == "C":
+        raise ParameterError(
+            "C() is to come: categories in models are not served yet",
+            hint="declare numeric dummies as public columns; Release.augment serves private categories already",
+        )
+    if name in _SHORT:
+        return _SHORT[name]
+    if of_numpy in _PLAIN:
+        return _PLAIN[of_numpy]
+    ufunc = getattr(np, of_numpy, None) if of_numpy else None
+    if isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and ufunc.signature is None:
+        return ufunc
+    what = ast.unparse(node) if name or of_numpy else "a call"
+    raise ParameterError(f"{what} in the formula does not look at one record at a time", hint=_HINT)
+
+
+def _value(node: ast.expr, columns: Mapping[str, Array], aliases: tuple[str, ...]) -> Any:
+    parts: list[ast.expr]
+    match node:
+        case ast.Name():
+            return columns[_unalias(node.id, aliases)]
+        case ast.Constant():
+            return np.float64(node.value)  # type: ignore[arg-type] # a float overflows where 9**9**9 would never end
+        case ast.UnaryOp():
+            function, parts = _OPERATORS[type(node.op)], [node.operand]
+        case ast.BinOp():
+            function, parts = _OPERATORS[type(node.op)], [node.left, node.right]
+        case ast.Compare():
+            function, parts = _OPERATORS[type(node.ops[0])], [node.left, node.comparators[0]]
+        case ast.Call():
+            function, parts = _function(node.func), node.args
+        case _:
+            return _CONSTANTS[_numpy_name(node)]
+    return function(*(_value(part, columns, aliases) for part in parts))
+
+
+def _without_identity(tree: ast.expr) -> ast.expr:
+    while isinstance(tree, ast.Call) and _name_of(tree.func) == "I":
+        tree = tree.args[0]
+    return tree
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _numpy_name(node: ast.expr) -> str:
+    """Return f of `np.f`, or nothing."""
+    return node.attr if isinstance(node, ast.Attribute) and _name_of(node.value) == "np" else ""
+
+
+def _unalias(name: str, aliases: tuple[str, ...]) -> str:
+    number = name.removeprefix(_ALIAS)
+    return aliases[int(number)] if number != name and number.isdigit() and int(number) < len(aliases) else name
+
+
+def _words(node: ast.expr) -> str:
+    if isinstance(node, ast.Compare | ast.BoolOp | ast.IfExp):
+        return "condition like this (write (a > 1) & (b > 2), or np.where)"
+    return {"Constant": "text", "Attribute": "method or attribute"}.get(
+        type(node).__name__, type(node).__name__.lower()
+    )
