@@ -53,6 +53,10 @@ class InfeasibleError(ParameterError):
     """No mechanism meets the target; the message names the nearest target that can be met."""
 
 
+class EstimationError(VersadpError, ValueError):
+    """There is no estimate: the fit did not converge, or its covariance is not one."""
+
+
 class DataError(VersadpError, ValueError):
     """The table does not fit the schema, or holds values that cannot be released."""
 
