@@ -62,9 +62,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_HINT = (
-    "use arithmetic, comparisons, I(), log, exp, abs, and numpy functions of one record such as np.log1p or np.where"
-)
+_HINT = "use arithmetic, comparisons, log, exp, abs, and numpy functions of one record: np.log1p, np.where, ..."
 _QUOTED = re.compile(r"`([^`]*)`")
 _ALIAS = "_quoted_column_"
 

@@ -1,0 +1,124 @@
+"""The coefficient table: estimate, standard error, z, p-value and interval, one row a coefficient.
+
+z = θ / se,    p = 2 (1 - Φ(|z|)),    θ ± Φ⁻¹((1 + level) / 2) se
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from versadp.display.tables import render
+from versadp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Row = dict[str, str | float | None]
+
+
+class CoefTable(Sequence[Row]):
+    """Rows of a coefficient table: a sequence of dictionaries, and text, HTML, CSV, JSON or pandas.
+
+    Examples
+    --------
+    >>> print(coefficient_table(("Intercept", "age"), np.array([1.0, 0.5]), np.array([0.5, 0.25])))
+    coefficient  estimate  std_error  z  p_value    lower  upper
+    Intercept           1        0.5  2   0.0455  0.02002   1.98
+    age               0.5       0.25  2   0.0455  0.01001   0.99
+    """
+
+    def __init__(self, rows: Sequence[Row], level: float) -> None:
+        self._rows = tuple(dict(row) for row in rows)
+        self.level = level
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        return [dict(row) for row in self._rows[index]] if isinstance(index, slice) else dict(self._rows[index])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __str__(self) -> str:
+        return render(self._rows)
+
+    __repr__ = __str__
+
+    def render(self, style: str = "text") -> str:
+        """Return the table as text, JSON or CSV."""
+        return render(self._rows, style)
+
+    def to_csv(self) -> str:
+        """Return the table as CSV."""
+        return render(self._rows, "csv")
+
+    def to_json(self) -> str:
+        """Return the table as JSON."""
+        return render(self._rows, "json")
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by coefficient."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._rows)).set_index("coefficient")
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(key)}</th>" for key in self._rows[0])
+        lines = ([escape(_cell(value)) for value in row.values()] for row in self._rows)
+        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def coefficient_table(names: Sequence[str], params: Array, bse: Array, level: float = 0.95) -> CoefTable:
+    """Return the coefficient table; what is not finite (z of a coefficient without error) is left empty."""
+    z, p = z_and_p(params, bse)
+    bounds = interval(params, bse, level)
+    keys = ("estimate", "std_error", "z", "p_value", "lower", "upper")
+    rows: list[Row] = []
+    for name, *numbers in zip(names, params, bse, z, p, *bounds.T, strict=True):
+        finite = (float(number) if np.isfinite(number) else None for number in numbers)
+        rows.append({"coefficient": name} | dict(zip(keys, finite, strict=True)))
+    return CoefTable(rows, level)
+
+
+def _cell(value: str | float | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+
+
+def z_and_p(params: Array, bse: Array) -> tuple[Array, Array]:
+    """Return z statistics and two-sided p-values of zero coefficients.
+
+    Examples
+    --------
+    >>> z_and_p(np.array([1.959963984540054]), np.array([1.0]))[1].round(12)
+    array([0.05])
+    """
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = params / bse
+    return z, 2 * ndtr(-np.abs(z))
+
+
+def interval(centre: Array, error: Array, level: float) -> Array:
+    """Return lower and upper ends of normal intervals, one row each.
+
+    Examples
+    --------
+    >>> interval(np.array([0.0]), np.array([1.0]), 0.95).round(3)
+    array([[-1.96,  1.96]])
+    """
+    from scipy.special import ndtri
+
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise ParameterError("level must be a number between 0 and 1", hint="e.g. 0.95")
+    half = float(ndtri(0.5 + level / 2)) * error
+    return np.stack([centre - half, centre + half], axis=-1)

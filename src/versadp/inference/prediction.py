@@ -1,0 +1,121 @@
+"""Predictions with confidence bands: g(x'θ), and g at the ends of x'θ ± z sqrt(x'Vx).
+
+The band is for the expected response, or the quantile, at x; it is no interval for a new record's response. Its ends
+are mapped through the link g, which is monotone, so they keep their coverage and stay in its range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.inference.coefficients import interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Link = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions and the ends of their confidence bands, one a row.
+
+    Attributes
+    ----------
+    estimate, lower, upper : arrays
+    level : float
+    """
+
+    estimate: Array
+    lower: Array
+    upper: Array
+    level: float
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame({"estimate": self.estimate, "lower": self.lower, "upper": self.upper})
+
+
+def identity(u: Array) -> Array:
+    """Return u: the link of squared, check and Huber losses."""
+    return u
+
+
+def logistic(u: Array) -> Array:
+    """Return 1 / (1 + exp(-u)), a probability."""
+    from scipy.special import expit
+
+    return np.asarray(expit(u), dtype=np.float64)
+
+
+def exponential(u: Array) -> Array:
+    """Return exp(u), a rate; infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        return np.exp(u)
+
+
+LINKS: dict[str, Link] = {"identity": identity, "logistic": logistic, "exponential": exponential}
+
+
+def read_link(link: str | Link | None) -> tuple[str | None, Link | None]:
+    """Return a link's name, if it has one under which it can be saved, and the function.
+
+    Examples
+    --------
+    >>> read_link("logistic")[0]
+    'logistic'
+    """
+    if link is None:
+        return None, None
+    if isinstance(link, str):
+        if link not in LINKS:
+            raise ParameterError(
+                f"there is no link {link!r}", hint=f"choose from {', '.join(LINKS)}, or give a function"
+            )
+        return link, LINKS[link]
+    if not callable(link):
+        raise ParameterError("a link is a name or a function")
+    return next((name for name, function in LINKS.items() if function is link), None), link
+
+
+def predict(matrix: Array, params: Array, cov: Array, link: Link, level: float | None) -> Array | Prediction:
+    """Return predictions at the rows of a model matrix, with bands if a level is given.
+
+    Examples
+    --------
+    >>> predict(np.array([[1.0, 2.0]]), np.array([0.5, 1.0]), np.eye(2), identity, None)
+    array([2.5])
+    """
+    centre = matrix @ params
+    if level is None:
+        return link(centre)
+    variance = np.sum((matrix @ cov) * matrix, axis=1)
+    ends = interval(centre, np.sqrt(np.maximum(variance, 0)), level)
+    low, high = link(ends[:, 0]), link(ends[:, 1])
+    return Prediction(link(centre), np.minimum(low, high), np.maximum(low, high), level)
+
+
+def table_columns(data: Any) -> Mapping[str, Any]:
+    """Return the columns of a mapping, or of a pandas, polars or arrow table."""
+    from collections.abc import Mapping
+
+    if isinstance(data, Mapping):
+        return data
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise ParameterError(
+            f"cannot predict at {type(data).__name__}", hint="give a table, or a dictionary of columns"
+        ) from None
+    return {name: frame.get_column(name).to_numpy() for name in frame.columns}

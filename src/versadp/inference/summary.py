@@ -1,0 +1,111 @@
+"""The summary of a fit, as text and as HTML: what was fitted, at which privacy, and the coefficients.
+
+A fit without an estimate says what happened and what to do, and shows no number that could be taken for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from versadp.inference.coefficients import CoefTable
+
+_LABELS = {
+    "coefficient": "",
+    "estimate": "estimate",
+    "std_error": "std error",
+    "z": "z",
+    "p_value": "p value",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a fit has to say; `print` shows text, a notebook shows HTML.
+
+    Attributes
+    ----------
+    title : str
+    facts : dict of str to str
+        The header: privacy, records, loss, method, outcome.
+    table : CoefTable or None
+        None if there is no estimate.
+    notes : tuple of str
+
+    Examples
+    --------
+    >>> print(Summary("y ~ age", {"method": "efficient", "outcome": "diverged"}, None, ("No estimate: diverged.",)))
+    y ~ age
+    =======
+    method   efficient
+    outcome  diverged
+    <BLANKLINE>
+    No estimate: diverged.
+    """
+
+    title: str
+    facts: Mapping[str, str]
+    table: CoefTable | None
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        width = max((len(label) for label in self.facts), default=0)
+        facts = [f"{label.ljust(width)}  {fact}" for label, fact in self.facts.items()]
+        parts = ["\n".join([self.title, "=" * len(self.title), *facts])]
+        if self.table is not None:
+            parts.append(_text(self._rows(self.table)))
+        return "\n\n".join([*parts, *(("\n".join(self.notes),) if self.notes else ())])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        facts = "".join(
+            f'<tr><th style="text-align:left">{escape(label)}</th><td style="text-align:left">{escape(fact)}</td></tr>'
+            for label, fact in self.facts.items()
+        )
+        parts = [f"<h4>{escape(self.title)}</h4>", f"<table>{facts}</table>"]
+        if self.table is not None:
+            parts.append(_html(self._rows(self.table)))
+        parts.extend(f"<p>{escape(note)}</p>" for note in self.notes)
+        return "<div>" + "".join(parts) + "</div>"
+
+    def to_html(self) -> str:
+        """Return the summary as HTML; all text in it is escaped."""
+        return self._repr_html_()
+
+    @staticmethod
+    def _rows(table: CoefTable) -> list[dict[str, str]]:
+        """Return the rows as people read them: short numbers, bounds named by their level."""
+        labels = _LABELS | {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
+        return [{labels[key]: _cell(key, value) for key, value in row.items()} for row in table]
+
+
+def _cell(key: str, value: str | float | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if key == "p_value":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return f"{value:.2f}" if key == "z" else f"{value:.4g}"
+
+
+def _text(rows: list[dict[str, str]]) -> str:
+    """Return the table with names to the left and numbers to the right, since they come as short text already."""
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(c.rjust(w) if j else c.ljust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True)))
+        for line in lines
+    )
+
+
+def _html(rows: list[dict[str, str]]) -> str:
+    def line(cells: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line(list(row.values()), "td") for row in rows)
+    return f"<table><thead>{line(list(rows[0]), 'th')}</thead><tbody>{body}</tbody></table>"
