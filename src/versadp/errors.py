@@ -69,6 +69,14 @@ class ReleaseError(VersadpError, ValueError):
     """A release on disk is not what its manifest says, or was changed after it was made."""
 
 
+class StateError(VersadpError, ValueError):
+    """The provider's state (keys and ledger) is missing, in use, was changed or is older than the release."""
+
+
+class SpentError(VersadpError, ValueError):
+    """The people in a table were released before, and releasing them again was not asked for or not paid for."""
+
+
 class MissingExtraError(VersadpError, ImportError):
     """An optional dependency is not installed."""
 

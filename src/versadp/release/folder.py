@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import secrets
 import shutil
@@ -20,7 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from versadp.errors import ReleaseError, VersadpError
+from versadp.release.durable import create, sha256, sync_file, sync_folder
 from versadp.release.mechanism import Mechanism
+from versadp.release.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,7 @@ class Folder:
     rows: int
     insecure: bool
     parts: tuple[dict[str, Any], ...]
+    digest: str = ""
     _checked: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def read(self) -> pa.Table:
@@ -59,7 +61,7 @@ class Folder:
         """Return the part's path once its bytes are what the manifest says."""
         path: Path = self.path / part["file"]
         if part["file"] not in self._checked:
-            if _sha256(path) != part["sha256"]:
+            if sha256(path) != part["sha256"]:
                 raise ReleaseError(f"{part['file']} was changed after release", hint="fetch the release again")
             self._checked.add(part["file"])
         return path
@@ -75,11 +77,10 @@ def write_folder(path: str | Path, release: Release) -> None:
     scratch.mkdir()
     try:
         parts = _write_parts(scratch, release)
-        text = json.dumps(_manifest(release, parts), indent=2, ensure_ascii=False)
-        _write_durably(scratch / MANIFEST, text.encode())
-        _sync_folder(scratch)
+        write_manifest(scratch, release.mechanism, parts, insecure=release.insecure)
+        sync_folder(scratch)
         scratch.rename(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
@@ -100,37 +101,43 @@ def open_folder(path: str | Path) -> Folder:
     if manifest["grid"] != _grid(mechanism):
         raise ReleaseError("the manifest's grid does not fit its mechanism")
     parts = _check_parts(folder, manifest)
-    return Folder(folder, mechanism, manifest["rows"], bool(manifest["insecure"]), parts)
+    return Folder(folder, mechanism, manifest["rows"], bool(manifest["insecure"]), parts, manifest["digest"])
 
 
 def _write_parts(folder: Path, release: Release) -> list[dict[str, Any]]:
-    table = release.to_arrow().replace_schema_metadata(None)
-    parts = []
-    for number, start in enumerate(range(0, max(len(release), 1), PART_ROWS)):
-        name = f"part-{number:05d}.parquet"
-        piece = table.slice(start, PART_ROWS)
-        numeric = set(release.mechanism.schema.numeric)
-        coded = [c for c in table.column_names if c not in numeric]  # noise does not repeat: no dictionary for it
-        pq.write_table(piece, folder / name, compression="zstd", compression_level=1, use_dictionary=coded)
-        with (folder / name).open("rb") as file:
-            os.fsync(file.fileno())
-        size = (folder / name).stat().st_size
-        parts.append({"file": name, "rows": piece.num_rows, "bytes": size, "sha256": _sha256(folder / name)})
+    table, schema = plain_table(release.to_arrow()), release.mechanism.schema
+    rows, parts = part_rows(schema, PART_ROWS), []
+    for number, start in enumerate(range(0, max(len(release), 1), rows)):
+        path, piece = folder / part_name(number), table.slice(start, rows)
+        pq.write_table(piece, path, row_group_size=GROUP_ROWS, **part_options(schema))
+        sync_file(path)
+        parts.append(part_entry(path, piece.num_rows))
     return parts
 
 
-def _manifest(release: Release, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def part_entry(path: Path, rows: int) -> dict[str, Any]:
+    """Return what the manifest says about a part."""
+    return {"file": path.name, "rows": rows, "bytes": path.stat().st_size, "sha256": sha256(path)}
+
+
+def write_manifest(folder: Path, mechanism: Mechanism, parts: list[dict[str, Any]], *, insecure: bool = False) -> str:
+    """Write a manifest and return its digest."""
     from versadp.release.statement import privacy_figures
 
+    rows = sum(part["rows"] for part in parts)
     manifest = _HEAD | {
-        "mechanism": release.mechanism.to_dict(),
-        "grid": _grid(release.mechanism),
-        "rows": len(release),
-        "insecure": release.insecure,
+        "mechanism": mechanism.to_dict(),
+        "grid": _grid(mechanism),
+        "rows": rows,
+        "insecure": insecure,
         "parts": parts,
-        "privacy": privacy_figures(release.mechanism, len(release)),
+        "privacy": privacy_figures(mechanism, rows),
     }
-    return manifest | {"digest": _digest(manifest)}
+    digest = _digest(manifest)
+    text = json.dumps(manifest | {"digest": digest}, indent=2, ensure_ascii=False)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    create(folder / MANIFEST, text.encode(), mode=0o666)
+    return digest
 
 
 def _grid(mechanism: Mechanism) -> dict[str, int]:
@@ -177,24 +184,3 @@ def _check_parts(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, Any]
     if type(rows) is not int or sum(part["rows"] for part in parts) != rows or not parts:
         raise ReleaseError("the manifest's row counts do not add up")
     return tuple(parts)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from versadp.noise.words import BLOCK_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -74,23 +74,73 @@ class _Block:
     stop: int
 
 
-def noise_table(channels: Channels, table: Table, stream: Keystream, engine: Engine) -> Array:
-    """Return the noised columns (columns, rows): values of the numeric block, then level codes."""
+class Witness(Protocol):
+    """Whoever sees the content of each block before it is noised: the digest of what was read, in the same pass."""
+
+    def block(self, number: int, content: Array) -> None:
+        """See the whole numbers (columns, rows) of block `number`."""
+        ...
+
+
+def noise_table(
+    channels: Channels,
+    table: Table,
+    stream: Keystream,
+    engine: Engine,
+    *,
+    first: int = 0,
+    witness: Witness | None = None,
+) -> Array:
+    """Return the noised columns (columns, rows): values of the numeric block, then level codes.
+
+    Parameters
+    ----------
+    channels, table, stream, engine
+        What to noise, with what, and where.
+    first : int
+        Number of the table's first block; a table that is one piece of a longer one starts at a block.
+    witness : Witness, optional
+        Sees the content of each block; on threads, in any order.
+    """
     out = np.empty((len(table.numeric) + len(table.codes), table.rows))
-    starts = range(0, table.rows, BLOCK_ROWS)
-    blocks = (_Block(number, start, min(start + BLOCK_ROWS, table.rows)) for number, start in enumerate(starts))
-    for _ in engine.map(partial(_noise_block, channels, table, stream, out), blocks):
+    work = partial(_noise_block, _Work(channels, table, stream, out, witness))
+    for _ in engine.map(work, _blocks(table.rows, first)):
         pass
     return out
 
 
-def _noise_block(channels: Channels, table: Table, stream: Keystream, out: Array, block: _Block) -> None:
-    rows = slice(block.start, block.stop)
-    private = [values[rows] for values in (*table.numeric.values(), *table.codes.values())]
-    content = channels.content(private)
+def witness_table(channels: Channels, table: Table, first: int, witness: Witness) -> None:
+    """Show a table's content to a witness, without any noise."""
+    for block in _blocks(table.rows, first):
+        witness.block(block.number, channels.content(_private(table, block)))
+
+
+def _blocks(rows: int, first: int) -> Iterator[_Block]:
+    for number, start in enumerate(range(0, rows, BLOCK_ROWS), first):
+        yield _Block(number, start, min(start + BLOCK_ROWS, rows))
+
+
+def _private(table: Table, block: _Block) -> list[NDArray[Any]]:
+    return [values[block.start : block.stop] for values in (*table.numeric.values(), *table.codes.values())]
+
+
+@dataclass(frozen=True)
+class _Work:
+    channels: Channels
+    table: Table
+    stream: Keystream
+    out: Array
+    witness: Witness | None
+
+
+def _noise_block(work: _Work, block: _Block) -> None:
+    channels, table = work.channels, work.table
+    content = channels.content(_private(table, block))
+    if work.witness is not None:
+        work.witness.block(block.number, content)
     if table.names is None:
-        words = stream.block(block.number, content, channels.words)
+        words = work.stream.block(block.number, content, channels.words)
     else:
-        words = stream.records(content, table.names[rows], channels.words)
+        words = work.stream.records(content, table.names[block.start : block.stop], channels.words)
     channels.add_noise(content, words)
-    out[:, rows] = content  # blocks do not overlap, so threads write without a lock
+    work.out[:, block.start : block.stop] = content  # blocks do not overlap, so threads write without a lock

@@ -1,0 +1,85 @@
+"""One part of a release: columns in, a Parquet file out.
+
+Noise does not repeat, so numeric columns get no dictionary. Rows are grouped by `GROUP_ROWS`, so that a reader needs
+only a little memory; releases from memory and from files are written here alike and have the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from versadp.noise.words import BLOCK_ROWS
+from versadp.release.table import to_levels
+from versadp.schema import Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from versadp.release.table import Table
+    from versadp.schema import Schema
+
+GROUP_ROWS = 16 * BLOCK_ROWS
+PART_CELLS = 2**23
+
+
+def part_rows(schema: Schema, most: int) -> int:
+    """Return how many rows a part has: whole blocks, and about 64 MiB whatever the number of columns."""
+    blocks = PART_CELLS // len(schema.columns) // BLOCK_ROWS
+    return min(most, max(blocks, 1) * BLOCK_ROWS)
+
+
+def part_name(number: int) -> str:
+    """Return the name of a part's file."""
+    return f"part-{number:05d}.parquet"
+
+
+def released_table(table: Table, noised: NDArray[np.float64], schema: Schema) -> pa.Table:
+    """Return noised columns and fresh public ones as a table, in the schema's order and without metadata."""
+    columns: dict[str, Any] = dict(zip(table.numeric, noised, strict=False)) | table.public
+    for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
+        column = schema.columns[name]
+        assert isinstance(column, Categorical)
+        columns[name] = to_levels(codes, column)
+    return arrow_table(columns, schema)
+
+
+def arrow_table(columns: Mapping[str, Any], schema: Schema) -> pa.Table:
+    """Return fresh columns as an arrow table; the kinds of text that readers differ in are one kind in a release."""
+    arrays = {name: pa.array(columns[name]) for name in schema.columns}
+    return pa.table({name: _plain(array) for name, array in arrays.items()})
+
+
+def plain_table(table: pa.Table) -> pa.Table:
+    """Return a released table as it is written: no metadata, one kind of text."""
+    return pa.table({name: _plain(table[name]) for name in table.column_names})
+
+
+def _plain(array: Any) -> Any:
+    text = pa.types.is_string(array.type) or pa.types.is_string_view(array.type) or pa.types.is_dictionary(array.type)
+    return array.cast(pa.large_string()) if text else array
+
+
+def part_options(schema: Schema) -> dict[str, Any]:
+    """Return how parts are encoded."""
+    coded = [name for name in schema.columns if name not in schema.numeric]
+    return {"compression": "zstd", "compression_level": 1, "use_dictionary": coded}
+
+
+def write_groups(path: Path, groups: Iterable[pa.Table], schema: Schema) -> None:
+    """Write tables, each a group of rows, to a Parquet file."""
+    writer = None
+    try:
+        for group in groups:
+            if writer is None:
+                writer = pq.ParquetWriter(path, group.schema, **part_options(schema))
+            writer.write_table(group, row_group_size=GROUP_ROWS)
+    finally:
+        if writer is not None:
+            writer.close()

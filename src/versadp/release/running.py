@@ -1,0 +1,205 @@
+"""One pass over a source into a batch of a release, in the order that survives a crash.
+
+Each part is written under a temporary name, synced, renamed and marked in the ledger; the manifest comes last; then the
+folder appears under its name in one step. Noise is a pure function of key and content, so whoever comes after a crash
+makes the same bytes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from versadp.engine import as_engine
+from versadp.errors import ClampedWarning, DataError, ParameterError, ReleaseError, SpentError, StateError
+from versadp.noise.words import BLOCK_ROWS, keystream
+from versadp.release import folder as folders
+from versadp.release.checkpoints import reached
+from versadp.release.durable import settle, sync_folder
+from versadp.release.history import Batch, History, histories
+from versadp.release.making import Job, Made, cannot_write, make_part
+from versadp.release.opening import changed, digest_of, give_up, scratch_of
+from versadp.release.parts import part_rows
+from versadp.release.people import People
+from versadp.release.pieces import Screen, pieces, telling, unscreened
+from versadp.release.sources import BATCH_ROWS, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from versadp.engine import Engine
+    from versadp.release.mechanism import Mechanism
+    from versadp.release.pieces import Piece
+    from versadp.release.state import State
+
+
+@dataclass
+class Run:
+    """One pass over a source into a batch of a release."""
+
+    state: State
+    source: Source
+    mechanism: Mechanism
+    batch_rows: int = BATCH_ROWS
+    engine: str | Engine = "auto"
+    progress: Callable[[float], None] | None = None
+    screen: Screen | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.batch_rows, bool) or not isinstance(self.batch_rows, int) or self.batch_rows < 1:
+            raise ParameterError("batch_rows must be a whole number, 1 or more")
+        assert self.rows % BLOCK_ROWS == 0
+
+    @property
+    def rows(self) -> int:
+        """Records a part."""
+        return part_rows(self.mechanism.schema, folders.PART_ROWS)
+
+    def release(self, history: History, place: Path) -> None:
+        """Make, or finish, or check the first batch of a release."""
+        if history.final:
+            raise ReleaseError("the release was finalised", hint="choose a new folder")
+        batch = history.batches[0]
+        if batch.publish is not None and batch.status == "running" and digest_of(place) == batch.publish:
+            self.done(history, batch)
+        if place.exists():
+            self.same(history, place)
+            return
+        if len(history.done) > 1:
+            raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
+        scratch = scratch_of(place, history.name) / "release"
+        parts = self.parts(history, batch, scratch, empty=True)
+        self.publish(history, batch, scratch, parts)
+        try:
+            scratch.rename(place)
+            sync_folder(place.parent)
+        except OSError as problem:
+            raise cannot_write(problem) from None
+        reached("after publication")
+        self.done(history, batch)
+        shutil.rmtree(scratch.parent, ignore_errors=True)
+
+    def same(self, history: History, place: Path) -> None:
+        """Refuse if the release holds other records than the source."""
+        if history.manifest != folders.open_folder(place).digest:
+            raise StateError("the ledger does not fit the release: one of them was restored from an older copy")
+        try:
+            self.parts(history, history.batches[0], place, empty=True, frozen=True)
+        except StateError:
+            raise ReleaseError(
+                f"{place.name!r} exists already, with other records", hint="choose a new folder"
+            ) from None
+
+    def parts(
+        self, history: History, batch: Batch, scratch: Path, *, empty: bool, frozen: bool = False
+    ) -> list[dict[str, Any]]:
+        """Make all parts of a batch that are not there yet; return them as they stand in a manifest."""
+        key = self.state.key(history.name, history.check)
+        offset = sum(len(done.parts) for done in history.batches[: batch.number] if done.status == "done")
+        stream = keystream(key, self.mechanism.parameters)
+        known = dict(batch.parts)
+        digest_key = self.state.digest_key
+        job = Job(self.mechanism, stream, digest_key, history.name, scratch, self.rows, offset, known, frozen)
+        try:
+            if not frozen:
+                scratch.parent.mkdir(mode=0o700, exist_ok=True)
+                scratch.mkdir(exist_ok=True)
+        except OSError as problem:
+            raise cannot_write(problem) from None
+        try:
+            made = 0
+            for part in as_engine(self.engine).map(partial(make_part, job), self._pieces(history, batch, empty=empty)):
+                self._mark(history, batch, part)
+                made += 1
+            if set(known) - set(range(made)):
+                raise changed()
+        except (DataError, SpentError):
+            if batch.publish is None:
+                give_up(self.state, history, Path(history.out))
+            raise
+        self._warn(batch)
+        return [batch.parts[number]["file"] for number in sorted(batch.parts)]
+
+    def _pieces(self, history: History, batch: Batch, *, empty: bool) -> Iterator[Piece]:
+        batches = self.source.batches(self.batch_rows)
+        if self.mechanism.schema.id is None:
+            screened = unscreened(batches)
+        else:
+            self.screen = self._screen(history, batch)
+            screened = self.screen(batches)
+        return pieces(telling(screened, self.progress), self.rows, self.source.columns, empty=empty)
+
+    def _screen(self, history: History, batch: Batch) -> Screen:
+        before, known = People(), histories(self.state.ledger.entries)
+        for entry, rows in self.state.ledger.people():
+            mine = entry["release"] == history.name and entry["batch"] >= batch.number
+            if not mine and known[entry["release"]].batches[entry["batch"]].status != "abandoned":
+                before.add(rows)
+        budget = self.state.first["budget"]
+        limit = None if budget is None else (budget[0], budget[1])
+        again = str(batch.begin["again"])
+        return Screen(self.mechanism, self.state.digest_key, history.name, history.charge, before, limit, again)
+
+    def _mark(self, history: History, batch: Batch, part: Made) -> None:
+        """Give a part its name and write it into the ledger; or check that it is the part that the ledger knows."""
+        known = batch.parts.get(part.number)
+        if known is not None and known["input"] != part.input:
+            raise changed()
+        if part.scratch is not None:
+            try:
+                settle(part.scratch, part.path)
+            except OSError as problem:
+                raise cannot_write(problem) from None
+        if known is None:
+            entry = {
+                "kind": "part",
+                "release": history.name,
+                "batch": batch.number,
+                "number": part.number,
+                "input": part.input,
+                "file": folders.part_entry(part.path, part.rows),
+                "outside": part.outside,
+            }
+            self.state.ledger.add(entry, None if part.people is None else part.people[part.people[:, 0].argsort()])
+            batch.parts[part.number] = entry
+        elif part.scratch is not None and folders.part_entry(part.path, part.rows) != known["file"]:
+            raise StateError("a part came out otherwise than before: another version of versadp or of arrow made it")
+
+    def publish(self, history: History, batch: Batch, scratch: Path, parts: list[dict[str, Any]]) -> None:
+        """Write the manifest, and what it will be into the ledger."""
+        try:
+            digest = folders.write_manifest(scratch, self.mechanism, parts)
+            sync_folder(scratch)
+            sync_folder(scratch.parent)
+        except OSError as problem:
+            raise cannot_write(problem) from None
+        if batch.publish is None:
+            entry = {"kind": "publish", "release": history.name, "batch": batch.number, "manifest": digest}
+            self.state.ledger.add(entry)
+            batch.publish = digest
+        elif batch.publish != digest:
+            raise StateError("the manifest came out otherwise than before: another version of versadp made it")
+
+    def done(self, history: History, batch: Batch) -> None:
+        """Mark a batch as done."""
+        if batch.status == "running":
+            self.state.ledger.add({"kind": "done", "release": history.name, "batch": batch.number})
+            batch.status = "done"
+
+    def _warn(self, batch: Batch) -> None:
+        outside: dict[str, int] = {}
+        for entry in batch.parts.values():
+            for name, count in entry["outside"].items():
+                outside[name] = outside.get(name, 0) + count
+        if outside:
+            counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
+            warnings.warn(
+                f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about "
+                "the clamped values. These counts are for the provider only: do not publish them.",
+                ClampedWarning,
+                stacklevel=5,
+            )
