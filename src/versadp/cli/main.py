@@ -16,9 +16,13 @@ from versadp import __version__
 from versadp.errors import VersadpError
 
 _COMMANDS = {
+    "append": "versadp.cli.append:append",
     "audit": "versadp.cli.audit:audit",
     "demo": "versadp.cli.demo:demo",
+    "finalize": "versadp.cli.finalize:finalize",
     "plan": "versadp.cli.plan:plan",
+    "release": "versadp.cli.release:release",
+    "schema": "versadp.cli.schema:schema",
 }
 
 

@@ -1,6 +1,6 @@
 """What a release costs a person, in whole numbers, rounded up.
 
-A charge is a pair (epsilon in millionths, delta in billionths of a thousandth) that the mechanism keeps for a whole
+A charge is a pair (epsilon in units of 1e-6, delta in units of 1e-12) that the mechanism keeps for a whole
 record. Charges of one person add up, which is the plain composition of such pairs: an upper bound, and one that no
 order of rounding can break. `Mechanism.privacy().compose(k)` gives the exact figure for k equal releases.
 """
@@ -33,8 +33,8 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
     --------
     >>> from versadp import Bounded, Mechanism, Schema
     >>> mech = Mechanism(Schema({"x": Bounded(0, 1)}), scale=1.0, exact_rate=0.01)
-    >>> charge_of(mech, (1.5, 0.02))
-    (1500000, 20000000000)
+    >>> charge_of(mech, (1.5, 0.0625))
+    (1500000, 62500000000)
     """
     profile = mechanism.privacy("record")
     if target is None:
@@ -66,7 +66,7 @@ def spelled(charge: tuple[int, int]) -> str:
 
     Examples
     --------
-    >>> spelled((1500000, 20000000000))
-    'epsilon 1.5, delta 0.02'
+    >>> spelled((1500000, 62500000000))
+    'epsilon 1.5, delta 0.0625'
     """
     return f"epsilon {charge[0] / EPSILON_UNIT:.7g}, delta {charge[1] / DELTA_UNIT:.6g}"

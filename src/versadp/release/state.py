@@ -37,6 +37,7 @@ def default_state(out: Path) -> Path:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> default_state(Path("shared/released")).as_posix()
     'shared/released.provider'
     """

@@ -1,0 +1,47 @@
+"""`versadp append`: more people into a release."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+import versadp as vdp
+from versadp.cli.options import style_option
+from versadp.display.progress import bar
+from versadp.display.tables import render
+from versadp.release.appending import append_file
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("more", type=click.Path(path_type=Path))
+@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: FOLDER.provider.")
+@click.option(
+    "--again",
+    type=click.Choice(["refuse", "charge"]),
+    default="refuse",
+    show_default=True,
+    help="People released before with another record.",
+)
+@click.option("--restart", is_flag=True, help="Give up an unfinished append and begin anew.")
+@style_option
+def append(folder: Path, more: Path, state: Path | None, again: str, restart: bool, style: str) -> None:
+    """Add the people in MORE to a release; its schema must have an id.
+
+    People who are in it already with the same record are skipped. If the command is interrupted, run it again.
+    """
+    with warnings.catch_warnings(record=True) as caught, bar("appending") as tell:
+        warnings.simplefilter("always", vdp.errors.VersadpWarning)
+        result = append_file(folder, more, state=state, again=again, restart=restart, progress=tell)
+    for warning in caught:
+        click.echo(f"versadp: {warning.message}", err=True)
+    if style != "text":
+        click.echo(render([asdict(result)], style), nl=style == "json")
+        return
+    click.echo(
+        f"{result.new:,} people added, {result.skipped:,} were there already"
+        + (f", {result.charged:,} released once more and charged" if result.charged else "")
+    )

@@ -1,0 +1,18 @@
+"""`versadp finalize`: destroy the key of a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from versadp.release.appending import finalize as destroy_key
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: FOLDER.provider.")
+def finalize(folder: Path, state: Path | None) -> None:
+    """Destroy the key of a release: nothing can be appended, and nobody can redo its noise."""
+    destroy_key(folder, state=state)
+    click.echo(f"the key of {folder} is destroyed: nothing can be appended to it any more")

@@ -1,0 +1,85 @@
+"""`versadp release`: a file of any size into a release folder."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+import versadp as vdp
+from versadp.cli.options import percentages, style_option, unit_option
+from versadp.display.progress import bar
+from versadp.display.tables import render
+from versadp.release.streaming import AGAIN, release_file
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "--schema", type=click.Path(path_type=Path), required=True, help="Schema file; see `versadp schema init`."
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The release folder.")
+@click.option("--epsilon", type=float, help="Target ...")
+@click.option("--delta", type=float, help="... as a pair.")
+@click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
+@click.option("--exact-rate", type=float, help="Share of records released unchanged; default: by rule, or 0 by hand.")
+@click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
+@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: OUT.provider.")
+@click.option(
+    "--again", type=click.Choice(AGAIN), default="refuse", show_default=True, help="People known from before."
+)
+@click.option("--budget-epsilon", type=float, help="What one person may be charged in all ...")
+@click.option("--budget-delta", type=float, help="... said when the state folder is first used.")
+@click.option("--restart", is_flag=True, help="Give up an unfinished release and begin anew.")
+@unit_option
+@style_option
+def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> None:
+    """Add noise to every record of DATA, once, and write the release to a new folder.
+
+    DATA is a Parquet, CSV or Arrow file of any size, or a folder of Parquet files. If the command is interrupted, run
+    it again: it goes on where it stopped.
+    """
+    mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)
+    with warnings.catch_warnings(record=True) as caught, bar("releasing") as tell:
+        warnings.simplefilter("always", vdp.errors.VersadpWarning)
+        made = release_file(
+            data,
+            out,
+            mechanism,
+            state=options["state"],
+            again=options["again"],
+            target=target,
+            budget=_pair("budget-epsilon", "budget-delta", options["budget_epsilon"], options["budget_delta"]),
+            restart=options["restart"],
+            progress=tell,
+        )
+    for warning in caught:
+        click.echo(f"versadp: {warning.message}", err=True)
+    if style != "text":
+        click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
+        return
+    click.echo(f"{len(made):,} records released to {out}\n\n{mechanism.statement()}")
+
+
+def _pair(first: str, second: str, one: float | None, other: float | None) -> tuple[float, float] | None:
+    if (one is None) != (other is None):
+        raise vdp.errors.ParameterError(f"--{first} and --{second} belong together")
+    return None if one is None or other is None else (one, other)
+
+
+def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechanism, tuple[float, float] | None]:
+    """Return the mechanism, and the pair that a whole record is charged with if the target is one."""
+    target = _pair("epsilon", "delta", options["epsilon"], options["delta"])
+    by_hand = options["scale"] is not None or options["keep"] is not None
+    if by_hand == (target is not None):
+        raise vdp.errors.ParameterError(
+            "give a target or the noise, one of them", hint="--epsilon 4 --delta 0.05, or --scale 0.5 --exact-rate 0.05"
+        )
+    if target is None:
+        return vdp.Mechanism(schema, options["scale"], options["exact_rate"] or 0.0, options["keep"]), None
+    epsilon, delta = target
+    rate, unit = options["exact_rate"], options["unit"]
+    mechanism = vdp.calibrate(schema, epsilon=epsilon, delta=delta, unit=unit, exact_rate=rate)
+    return mechanism, target if unit == "record" else None

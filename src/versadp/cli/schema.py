@@ -1,0 +1,37 @@
+"""`versadp schema`: the file that says what the columns are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import versadp as vdp
+from versadp.release.drafting import draft_schema
+
+
+@click.group()
+def schema() -> None:
+    """Make a schema file."""
+
+
+@schema.command("init")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Write to a file; default: print.")
+def init(data: Path, out: Path | None) -> None:
+    """Write a schema with the columns of DATA and their bounds left to fill in.
+
+    Bounds and levels are never read off the data, which would leak them: fill in what the columns can hold.
+    """
+    text = draft_schema(data)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise vdp.errors.SchemaError(f"{str(out)!r} exists already", hint="choose a new name") from None
+    except OSError as problem:
+        raise vdp.errors.SchemaError(f"{str(out)!r} cannot be written ({type(problem).__name__})") from None
+    click.echo(f"{out} written: fill in the bounds and levels, then `versadp release`", err=True)
