@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from versadp import engine, errors, noise, privacy
+    from versadp import engine, errors, losses, noise, privacy
     from versadp.auditing.audit import audit
+    from versadp.inference import Results
+    from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
     from versadp.release.calibration import calibrate
     from versadp.release.mechanism import Mechanism
@@ -33,13 +35,15 @@ _HOME = {
     "Public": "versadp.schema",
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
+    "Results": "versadp.inference",
     "audit": "versadp.auditing.audit",
     "calibrate": "versadp.release.calibration",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
+    "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
 }
-_ROOMS = ("engine", "errors", "noise", "privacy")
+_ROOMS = ("engine", "errors", "losses", "noise", "privacy")
 
 __all__ = [
     "Bounded",
@@ -47,13 +51,16 @@ __all__ = [
     "Mechanism",
     "Public",
     "Release",
+    "Results",
     "Schema",
     "audit",
     "calibrate",
     "engine",
     "errors",
+    "fit",
     "fresh_key",
     "load",
+    "losses",
     "noise",
     "privacy",
 ]

@@ -1,0 +1,194 @@
+"""Analytic correction: the expectation over the second randomisation, exactly.
+
+For a loss of an index the noise enters through `S'theta` alone, a Laplace variable with variance `r t`,
+`t = |alpha|^2` in noise units, b = sqrt(r t / 2). With phi the loss as a function of one variable v (v = u; u - y for
+residual losses; 1 - y u for hinge), the corrected loss is
+
+    G(v, t) = phi(v) - ((1 - r)/2) t E phi''(v + L)
+
+    squared     v^2/2 - (1 - r) t / 2
+    poisson     e^v (1 - t/2) / (1 - r t/2)                            for t < 2 only
+    check       phi(v) - ((1 - r)/r)(b/2) exp(-|v|/b), smoothed        (hinge: the same term)
+    logistic    by quadrature; huber through the Laplace distribution function
+
+t depends on theta, so its gradient is part of the score. It is the conditional expectation given X1 of the draws and of
+the Laplacian form at once, so for the extension "none" nothing has less variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared
+from versadp.losses.base import kernel, step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.correction.model import Batch, LinearModel, Units
+    from versadp.losses import IndexLoss
+
+    Array = NDArray[np.float64]
+
+SUPPORTED = (Squared, Logistic, Poisson, Check, Hinge, Huber)
+NODES, GRID, SMALL = 48, 2048, 1e-4
+
+
+@dataclass(frozen=True)
+class Analytic:
+    """The one member of the analytic correction."""
+
+    model: LinearModel
+    units: Units
+    names: tuple[str, ...] = ("analytic",)
+
+    def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, Array, Array | None]:  # noqa: ARG002
+        """Return design, response and weights: there is nothing to draw."""
+        m, y = self.model.rows(batch.z, np.arange(batch.rows), batch)
+        return m, y, batch.weight
+
+    def evaluate(
+        self, rows: tuple[Array, Array, Array | None], theta: Array, mix: Array, *, hessian: bool
+    ) -> tuple[Array, Array]:
+        """Return scores (n, G, p), and the Hessian."""
+        m, y, weight = rows
+        model, noisy = self.model, self.model.noisy
+        alpha = model.slope(theta, self.units.dim)
+        pull = np.zeros(model.size)
+        pull[noisy] = 2 * alpha[model.columns[noisy]]
+        v, turn, extra = _variable(model.loss, m @ theta, y)
+        first, by_t, second, mixed, by_tt = corrected(
+            model.loss, v, float(alpha @ alpha), self.units.exact_rate, model.bandwidth
+        )
+        w = np.ones(len(m)) if weight is None else weight
+        out = m * (w * (first * turn + extra))[:, None] + (w * by_t)[:, None] * pull
+        scores = out[:, None] * mix.sum(axis=1)[None, :, None]
+        if not hessian:
+            return scores, np.zeros((model.size, model.size))
+        total = m.T @ (m * (w * second)[:, None])
+        cross = np.outer((w * mixed * turn) @ m, pull)
+        total += cross + cross.T + np.sum(w * by_tt) * np.outer(pull, pull)
+        total[noisy, noisy] += 2 * np.sum(w * by_t)
+        return scores, total
+
+
+def _variable(loss: IndexLoss, u: Array, y: Array) -> tuple[Array, Array | float, Array | float]:
+    """Return v, dv/du, and what the response adds to the score beside it."""
+    if isinstance(loss, Hinge):
+        return 1 - y * u, -y, 0.0
+    if loss.residual:
+        return u - y, 1.0, 0.0
+    return u, 1.0, -y
+
+
+def corrected(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, ...]:
+    """Return `G_v, G_t, G_vv, G_vt, G_tt` of the corrected loss at each v."""
+    one = np.ones_like(v)
+    if isinstance(loss, Squared):
+        return v, -(1 - rate) / 2 * one, one, 0 * one, 0 * one
+    if isinstance(loss, Poisson):
+        if t >= 2:
+            raise ParameterError(
+                "poisson loss cannot be corrected analytically at this much noise: it is unbiased only below B = 1",
+                hint="use method 'efficient', or the extension 'zero' or 'clip' with draws",
+            )
+        e, low = np.exp(np.minimum(v, 50.0)), 1 - rate * t / 2
+        factor, slope, bend = (1 - t / 2) / low, -(1 - rate) / 2 / low**2, -(1 - rate) * rate / 2 / low**3
+        return e * factor, e * slope, e * factor, e * slope, e * bend
+    if not isinstance(loss, SUPPORTED):
+        raise ParameterError(f"there is no analytic correction for {loss.name} loss", hint="use method 'drcl'")
+    # tables in v, and differences of tables in t, then cubic interpolation: linear in records
+    low, high = float(v.min(initial=0.0)), float(v.max(initial=0.0))
+    grid = np.linspace(low - 1e-3, high + 1e-3, GRID)
+    here = _table(loss, grid, t, rate, bandwidth)
+    d = SMALL * max(t, 1e-6)
+    up, down = (_table(loss, grid, t + sign * d, rate, bandwidth) for sign in (1, -1))
+    table = np.stack([*here, (up[0] - down[0]) / (2 * d), (up[1] - down[1]) / (2 * d)], axis=1)
+    return tuple(_interpolate(grid, table, v).T)
+
+
+def _table(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, Array, Array]:
+    """Return G_v, G_t, G_vv on a grid."""
+    half = (1 - rate) / 2
+    if isinstance(loss, Logistic):
+        return _by_quadrature(loss, v, t, rate)
+    if rate == 0:
+        raise ParameterError(
+            f"{loss.name} loss needs an exact_rate above 0, and this mechanism has 0",
+            hint="use a smooth loss (squared, logistic, poisson), or release with an exact_rate",
+        )
+    b = np.sqrt(rate * t / 2) + 1e-300
+    if isinstance(loss, Huber):
+        right, left = (v + loss.k) / b, (v - loss.k) / b
+        density = [np.exp(-np.abs(x)) / (2 * b) for x in (right, left)]
+        share = [np.where(x > 0, 1 - np.exp(-np.abs(x)) / 2, np.exp(-np.abs(x)) / 2) for x in (right, left)]
+        inside = share[0] - share[1]
+        spread = -(right * density[0] - left * density[1]) * b / (2 * t + 1e-300)
+        slope = [-np.sign(x) / b * f for x, f in zip((right, left), density, strict=True)]
+        first = np.clip(v, -loss.k, loss.k) - half * t * (density[0] - density[1])
+        second = (np.abs(v) <= loss.k) - half * t * (slope[0] - slope[1])
+        return first, -half * (inside + t * spread), second
+    return _smoothed(loss, v, t, rate, bandwidth)
+
+
+@lru_cache(maxsize=4)
+def _laplace_nodes(count: int) -> tuple[Array, Array]:
+    """Return nodes and weights of a Laplace variable with variance 1."""
+    x, w = np.polynomial.laguerre.laggauss(count)
+    keep = w > 1e-18
+    x, w = x[keep] / np.sqrt(2.0), w[keep] / 2
+    return np.concatenate([-x, x]), np.concatenate([w, w])
+
+
+def _by_quadrature(loss: IndexLoss, v: Array, t: float, rate: float) -> tuple[Array, Array, Array]:
+    nodes, weights = _laplace_nodes(NODES)
+    root = np.sqrt(rate * t)
+    at = v[:, None] + root * nodes
+    _, two, three, four = loss.derivatives(at, np.zeros_like(at), 4)
+    s, s1 = loss.derivatives(v, np.zeros_like(v), 2)
+    half = (1 - rate) / 2
+    spread = 0.0 if root == 0 else rate * ((three * nodes) @ weights) / (2 * root)
+    return s - half * t * (three @ weights), -half * (two @ weights + t * spread), s1 - half * t * (four @ weights)
+
+
+@lru_cache(maxsize=1)
+def _kernel_nodes(count: int = 400) -> tuple[Array, Array]:
+    """Return nodes of [-1, 1] and their weights under the smoothing kernel."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    return x, w * kernel(x)[0]
+
+
+def _smoothed(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, Array, Array]:
+    """Check and hinge: closed forms, smoothed by the kernel; jumps are smoothed exactly, the rest by quadrature."""
+    quantile = loss.tau if isinstance(loss, Check) else 0.0
+    b, gain = np.sqrt(rate * t / 2) + 1e-300, (1 - rate) / rate
+    share, density = step(v, bandwidth)
+    nodes, weights = _kernel_nodes() if bandwidth > 0 else (np.zeros(1), np.ones(1))
+    at = v[:, None] + bandwidth * nodes
+    size = np.abs(at) / b
+    fall = np.exp(-size)
+    first = share - quantile + gain / 2 * (2 * share - 1) - gain / 2 * (np.sign(at) * (1 - fall)) @ weights
+    by_t = -gain / 2 * (fall * (1 + size)) @ weights * b / (2 * t + 1e-300)
+    return first, by_t, (1 + gain) * density - gain / (2 * b) * fall @ weights
+
+
+def _interpolate(grid: Array, table: Array, v: Array) -> Array:
+    """Return rows of the table at v, by cubic interpolation on a uniform grid."""
+    width = grid[1] - grid[0]
+    at = np.clip(((v - grid[0]) / width).astype(np.int64), 1, grid.size - 3)
+    x = (v - grid[at]) / width
+    weights = (
+        -x * (x - 1) * (x - 2) / 6,
+        (x + 1) * (x - 1) * (x - 2) / 2,
+        -(x + 1) * x * (x - 2) / 2,
+        (x + 1) * x * (x - 1) / 6,
+    )
+    out = weights[0][:, None] * table[at - 1]
+    for k in range(1, 4):
+        out += weights[k][:, None] * table[at - 1 + k]
+    return out

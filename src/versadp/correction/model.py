@@ -1,0 +1,209 @@
+"""A model seen from a correction: what it makes of a point of the noise block.
+
+A correction moves records to other points (second randomisations, clipped points) and asks the model for the rows of its
+design there, and for the score of those rows. Parameters of linear designs are in noise units while fitting.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.losses.record import differences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from versadp.losses import Custom, IndexLoss
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """The noise block in noise units: `z = (x - centre) / sigma`, its box, and the exact rate."""
+
+    centre: Array
+    sigma: Array
+    lower: Array
+    upper: Array
+    exact_rate: float
+
+    @property
+    def dim(self) -> int:
+        """Number of columns of the block."""
+        return self.sigma.size
+
+    def to_noise(self, x: Array) -> Array:
+        """Return a block in noise units."""
+        return (x - self.centre) / self.sigma
+
+    def to_columns(self, z: Array) -> Array:
+        """Return a block in the columns' own units."""
+        return z * self.sigma + self.centre
+
+    def clip(self, z: Array) -> Array:
+        """Return the nearest points of the box."""
+        return np.clip(z, self.lower, self.upper)
+
+    def distance2(self, z: Array) -> Array:
+        """Return squared distances to the box."""
+        e = z - self.clip(z)
+        return np.asarray(np.einsum("...j,...j->...", e, e))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some records: the noise block in noise units, numeric public columns, and analyst's weights if there are any."""
+
+    z: Array
+    public: dict[str, Array] = field(default_factory=dict)
+    weight: Array | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return len(self.z)
+
+    def take(self, index: NDArray[Any]) -> Batch:
+        """Return some of the records."""
+        weight = None if self.weight is None else self.weight[index]
+        return Batch(self.z[index], {name: column[index] for name, column in self.public.items()}, weight)
+
+
+class Model(ABC):
+    """What signed draws need of a model."""
+
+    size: int
+
+    @abstractmethod
+    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Any:
+        """Return what the score is computed from at points z, which belong to records `record` of the batch."""
+
+    @abstractmethod
+    def score(self, rows: Any, theta: Array) -> Array:
+        """Return the score of each row, (m, p)."""
+
+    @abstractmethod
+    def hessian(self, rows: Any, theta: Array, weight: Array) -> Array:
+        """Return the weighted sum of the Hessians of the rows."""
+
+
+class IndexModel(Model):
+    """A loss of an index: rows are a design matrix and a response."""
+
+    loss: IndexLoss
+    bandwidth: float
+
+    def score(self, rows: tuple[Array, Array], theta: Array) -> Array:
+        """Return the score of each row."""
+        m, y = rows
+        (s,) = self.loss.derivatives(m @ theta, y, 1, self.bandwidth)
+        return m * s[:, None]
+
+    def hessian(self, rows: tuple[Array, Array], theta: Array, weight: Array) -> Array:
+        """Return the weighted sum of the Hessians."""
+        m, y = rows
+        _, s1 = self.loss.derivatives(m @ theta, y, 2, self.bandwidth)
+        return np.asarray(m.T @ (m * (weight * s1)[:, None]))
+
+
+@dataclass
+class LinearModel(IndexModel):
+    """A design that is linear in the noisy columns.
+
+    Attributes
+    ----------
+    columns : array of int
+        For each coefficient its column of the block, or -1 for a public one.
+    public : callable
+        From a batch to the public part of the design, (n, p), 0 in noisy columns.
+    response : int
+        The block's column that is the response, or -1.
+    target : callable
+        From a batch to a public response.
+    """
+
+    loss: IndexLoss
+    columns: NDArray[np.int64]
+    public: Callable[[Batch], Array]
+    target: Callable[[Batch], Array]
+    response: int = -1
+    bandwidth: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.size = self.columns.size
+        self.noisy = np.flatnonzero(self.columns >= 0)
+
+    def slope(self, theta: Array, dim: int) -> Array:
+        """Return the derivative of the index (less the response) by the block's columns."""
+        alpha = np.zeros(dim)
+        np.add.at(alpha, self.columns[self.noisy], theta[self.noisy])
+        if self.response >= 0:
+            alpha[self.response] -= 1.0
+        return alpha
+
+    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
+        """Return the design and the response at points z."""
+        m = self.public(batch)[record]
+        m[:, self.noisy] = z[:, self.columns[self.noisy]]
+        return m, z[:, self.response].copy() if self.response >= 0 else self.target(batch)[record]
+
+
+@dataclass
+class FormulaModel(IndexModel):
+    """A design with functions of noisy columns, evaluated in the columns' own units at every point."""
+
+    loss: IndexLoss
+    size: int
+    evaluate: Callable[[Array, NDArray[Any], Batch], tuple[Array, Array]]
+    units: Units
+    bandwidth: float = 0.0
+
+    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
+        """Return the design and the response at points z."""
+        return self.evaluate(self.units.to_columns(z), record, batch)
+
+
+@dataclass
+class RecordModel(IndexModel):
+    """One number of a function of a record: a mean (squared loss) or a quantile (check loss)."""
+
+    loss: IndexLoss
+    function: Callable[[Array, NDArray[Any], Batch], Array]
+    units: Units
+    bandwidth: float = 0.0
+    size: int = 1
+
+    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
+        """Return a column of ones and the function's values."""
+        return np.ones((len(z), 1)), self.function(self.units.to_columns(z), record, batch)
+
+
+@dataclass
+class CustomModel(Model):
+    """A user's loss of whole records."""
+
+    loss: Custom
+    size: int
+    records: Callable[[Array, NDArray[Any], Batch], Array]
+    units: Units
+    bandwidth: float = 0.0
+
+    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Array:
+        """Return whole records in the columns' own units."""
+        return self.records(self.units.to_columns(z), record, batch)
+
+    def score(self, rows: Array, theta: Array) -> Array:
+        """Return the gradient of the loss at each row."""
+        return self.loss.gradient(rows, theta)
+
+    def hessian(self, rows: Array, theta: Array, weight: Array) -> Array:
+        """Return the derivative of the weighted score, by central differences."""
+        out = differences(lambda t: weight @ self.loss.gradient(rows, t), theta)
+        return (out + out.T) / 2

@@ -1,0 +1,165 @@
+"""The efficient estimator: one combination of members, chosen by the data.
+
+Each member k is an extension `v_k`; a combination `sum w_k v_k` with weights that sum to 1 is an extension again, so
+fitting with weights costs what fitting one member costs. The algorithm:
+
+1. start from a plain fit of the records in the box;
+2. pilot: Newton with equal weights, or with single members if that fails;
+3. weights at the pilot: `argmin w'Cw` over the simplex, `C_ab = E I_a' V I_b` with I_k the influence of member k, in the
+   metric of V, so that units do not matter; one set for coefficients of noisy columns and one for public columns, which
+   draw on other records; Newton with the first, weights again;
+4. a last step in which each group of coefficients uses its own combination; the sandwich of that step.
+
+Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member, so
+the estimated variance never exceeds the best member's: falling back to it is built in. Derivations and measurements are
+in `docs/efficient.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.estimation.newton import CONVERGED, INDEFINITE, ITERATIONS, Fit, definite, solve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.estimation.family import Family, Moments
+    from versadp.estimation.newton import SolveResult
+
+    Array = NDArray[np.float64]
+    Groups = tuple[NDArray[np.int64], ...]
+
+
+def efficient(family: Family, small: Family, theta: Array, groups: Groups) -> Fit:
+    """Fit the efficient combination.
+
+    Parameters
+    ----------
+    family : Family
+        All records.
+    small : Family
+        All of them, or a random part on which pilot and weights are found.
+    theta : array (p,)
+        Start.
+    groups : tuple of index arrays
+        Coefficients that share weights; the first group's weights give the Hessian.
+    """
+    members = len(family.names)
+    pilot = _pilot(small, theta, members)
+    if pilot.outcome != CONVERGED:
+        return _failed(pilot.theta, pilot.outcome, family)
+    whole = small is family
+    mix = _weights(small, pilot, groups)
+    for _ in range(2 if whole else 1):
+        again = solve(small, pilot.theta, mix[0], tolerance=0.02 if whole else 0.1)
+        if again.outcome != CONVERGED:
+            break
+        pilot = again
+        mix = _weights(small, pilot, groups)
+    return _last_steps(family, pilot.theta, mix, groups)
+
+
+def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
+    """Return a consistent fit with fixed weights: all members but the widest, then single ones."""
+    equal = np.ones(members)
+    if members > 1:
+        equal[-1] = 0.0
+    result = None
+    for weights in (equal / equal.sum(), *np.eye(members)):
+        result = solve(family, theta, weights, tolerance=0.1)
+        if result.outcome == CONVERGED:
+            return result
+    assert result is not None
+    return result
+
+
+def _weights(family: Family, at: SolveResult, groups: Groups) -> Array:
+    """Return the best combination for each group, (groups, members)."""
+    members = len(family.names)
+    if members == 1:
+        return np.ones((len(groups), 1))
+    moments = family.moments(at.theta, np.eye(members), hessian=False)
+    return np.array([simplex_weights(trace_matrix(moments, at.moments.hessian, group)) for group in groups])
+
+
+def trace_matrix(moments: Moments, hessian: Array, group: NDArray[np.int64]) -> Array:
+    """Return `C_ab`: the trace of the covariance of influences a and b over a group, in the metric of V."""
+    centred = moments.outer - np.einsum("ap,bq->apbq", moments.score, moments.score)
+    rows = np.linalg.inv(hessian)[group]
+    metric = hessian[np.ix_(group, group)]
+    return np.asarray(np.einsum("gp,apbq,hq,gh->ab", rows, centred, rows, metric, optimize=True))
+
+
+def simplex_weights(matrix: Array) -> Array:
+    """Return `argmin w'Cw` over weights that are 0 or more and sum to 1, by looking at every support.
+
+    Examples
+    --------
+    >>> simplex_weights(np.array([[1.0, 0.0], [0.0, 3.0]]))
+    array([0.75, 0.25])
+    >>> simplex_weights(np.array([[1.0, 2.0], [2.0, 5.0]]))
+    array([1., 0.])
+    """
+    size = len(matrix)
+    best, weights = np.inf, np.eye(size)[0]
+    for count in range(1, size + 1):
+        for support in combinations(range(size), count):
+            part = matrix[np.ix_(support, support)]
+            try:
+                w = np.linalg.solve(part, np.ones(count))
+            except np.linalg.LinAlgError:
+                continue
+            total = w.sum()
+            if not np.isfinite(total) or total <= 0 or (w / total < 0).any():
+                continue
+            w = w / total
+            value = w @ part @ w
+            if value < best:
+                best, weights = value, np.zeros(size)
+                weights[list(support)] = w
+    return weights
+
+
+def _last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
+    """Step until what is left is far below a standard error; each group by its own combination."""
+    for _ in range(6):
+        moments = family.moments(theta, mix)
+        if not definite(moments.hessian):
+            return _failed(theta, INDEFINITE, family)
+        step = _group_step(moments, groups)
+        theta = theta + step.move
+        first = groups[0]
+        metric = step.cov[np.ix_(first, first)]
+        size = float(np.sqrt(step.move[first] @ np.linalg.solve(metric, step.move[first])))
+        if size < 0.3:  # what is left after the step is of the order of its square
+            weights = dict(zip(family.names, mix[0].tolist(), strict=True))
+            return Fit(theta, step.cov, CONVERGED, moments.n, weights, {"mix": mix, "hessian": moments.hessian})
+    return _failed(theta, ITERATIONS, family)
+
+
+@dataclass(frozen=True)
+class _Step:
+    move: Array
+    cov: Array
+
+
+def _group_step(moments: Moments, groups: Groups) -> _Step:
+    """One Newton step whose rows of group g use combination g, and the covariance of what it reaches."""
+    size = moments.score.shape[1]
+    inverse = np.linalg.inv(moments.hessian)
+    centred = moments.outer - np.einsum("ap,bq->apbq", moments.score, moments.score)
+    move, cov = np.empty(size), np.empty((size, size))
+    for g, left in enumerate(groups):
+        move[left] = -inverse[left] @ moments.score[g]
+        for h, right in enumerate(groups):
+            cov[np.ix_(left, right)] = inverse[left] @ centred[g, :, h] @ inverse[right].T
+    return _Step(move, cov / max(moments.n - size, 1))
+
+
+def _failed(theta: Array, outcome: str, family: Family) -> Fit:
+    return Fit(theta, np.full((theta.size, theta.size), np.nan), outcome, family.source.rows)

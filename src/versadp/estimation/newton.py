@@ -1,0 +1,120 @@
+"""Newton's method on a corrected score, with named outcomes.
+
+A corrected objective is a signed sum: it may be indefinite, unbounded or without a minimum on a finite sample. Steps use
+the exact Hessian and are halved until the score shrinks in the metric of the Hessian. What does not end at an interior
+point with a positive definite Hessian is an outcome with a name, never an estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.estimation.family import Family, Moments
+
+    Array = NDArray[np.float64]
+
+CONVERGED = "converged"
+INDEFINITE = "indefinite"
+STALLED = "stalled"
+ITERATIONS = "iterations"
+DIVERGED = "diverged"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a solver found.
+
+    Attributes
+    ----------
+    outcome : str
+        "converged", or what went wrong: "indefinite" (no interior minimum), "stalled" (no step reduces the score),
+        "diverged" (theta runs away), "iterations" (too many).
+    """
+
+    theta: Array
+    cov: Array
+    outcome: str
+    n: int
+    weights: dict[str, float] = field(default_factory=dict)
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def converged(self) -> bool:
+        """True if theta is an estimate."""
+        return self.outcome == CONVERGED
+
+
+def definite(hessian: Array) -> bool:
+    """Tell whether the Hessian is safely positive definite, whatever the units of the coefficients."""
+    diagonal = np.diag(hessian)
+    if not np.isfinite(hessian).all() or (diagonal <= 0).any():
+        return False
+    scaled = hessian / np.sqrt(np.outer(diagonal, diagonal))
+    values = np.linalg.eigvalsh(scaled)
+    return bool(values[0] > 1e-3 * values[-1])
+
+
+def solve(
+    family: Family, theta: Array, weights: Array, *, tolerance: float = 0.01, iterations: int = 40
+) -> SolveResult:
+    """Solve `mean combined score = 0` from a start.
+
+    Parameters
+    ----------
+    family : Family
+    theta : array (p,)
+        Start.
+    weights : array (members,)
+        The combination.
+    tolerance : float
+        Stop at a step below this many standard errors.
+    """
+    now = family.moments(theta, weights)
+    reach = 50 * (1 + np.linalg.norm(theta))
+    for _ in range(iterations):
+        if not definite(now.hessian):
+            return SolveResult(theta, now, INDEFINITE)
+        direction = -np.linalg.solve(now.hessian, now.score[0])
+        size = _metric(now.hessian, now.score[0])
+        for halving in range(9):
+            part = 0.5**halving
+            after = family.moments(theta + part * direction, weights)
+            if _metric(now.hessian, after.score[0]) < size * (1 - 0.1 * part):
+                break
+        else:
+            # nothing left to gain: converged if the step was noise already
+            small = _steps(now, direction) < tolerance
+            return SolveResult(theta, now, CONVERGED if small else STALLED)
+        moved = part * _steps(now, direction)
+        theta, now = theta + part * direction, after
+        if not np.isfinite(theta).all() or np.linalg.norm(theta) > reach:
+            return SolveResult(theta, now, DIVERGED)
+        if moved < tolerance:
+            return SolveResult(theta, now, CONVERGED if definite(now.hessian) else INDEFINITE)
+    return SolveResult(theta, now, ITERATIONS)
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """Where Newton ended."""
+
+    theta: Array
+    moments: Moments
+    outcome: str
+
+
+def _metric(hessian: Array, score: Array) -> float:
+    """Squared length of a score in the metric of the Hessian."""
+    return float(score @ np.linalg.solve(hessian, score)) if np.isfinite(score).all() else np.inf
+
+
+def _steps(moments: Moments, direction: Array) -> float:
+    """Length of a step in standard errors, averaged over directions."""
+    spread = float(np.trace(np.linalg.solve(moments.hessian, moments.outer[0, :, 0])))
+    return float(np.sqrt(moments.n * (direction @ moments.hessian @ direction) / max(spread, 1e-300)))

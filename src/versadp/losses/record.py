@@ -1,0 +1,133 @@
+"""Losses of a whole record: means and quantiles of anything, and losses of a user's own.
+
+    Mean(f):       (theta - f(x))^2 / 2             theta is E f(X)
+    Quantile(f):   check loss of f(x) at theta      theta is the tau quantile of f(X)
+    Custom(loss):  loss(x, theta), anything
+
+x is (n, k): the columns of the schema in order, in their own units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.losses.base import as_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of a column, or of any function of a record.
+
+    Parameters
+    ----------
+    of : str or callable
+        A column, or `f(x) -> (n,)`.
+
+    Examples
+    --------
+    >>> Mean("age").name
+    'mean of age'
+    """
+
+    of: str | Callable[[Any], Any]
+
+    @property
+    def name(self) -> str:
+        """What is estimated."""
+        return f"mean of {self.of}" if isinstance(self.of, str) else "mean"
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile of a column, or of any function of a record.
+
+    Examples
+    --------
+    >>> Quantile("income", tau=0.9).name
+    '0.9 quantile of income'
+    """
+
+    of: str | Callable[[Any], Any]
+    tau: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", as_number("tau", self.tau, 0.0, 1.0))
+
+    @property
+    def name(self) -> str:
+        """What is estimated."""
+        return f"{self.tau:g} quantile of {self.of}" if isinstance(self.of, str) else f"{self.tau:g} quantile"
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A user's own loss, `loss(x, theta) -> (n,)`; it may carry `.gradient(x, theta)` and `.laplacian(x, theta)`.
+
+    Examples
+    --------
+    >>> half = Custom(lambda x, theta: (x[:, 0] - theta[0]) ** 2 / 2)
+    >>> half.gradient(np.array([[1.0], [3.0]]), np.array([0.0])).round(6)
+    array([[-1.],
+           [-3.]])
+    """
+
+    loss: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return str(getattr(self.loss, "__name__", type(self.loss).__name__))
+
+    @property
+    def has_laplacian(self) -> bool:
+        """True if the loss carries its Laplacian in x."""
+        return callable(getattr(self.loss, "laplacian", None))
+
+    def value(self, x: Array, theta: Array) -> Array:
+        """Return the loss of each record."""
+        return self._checked(self.loss(x, theta), (len(x),), "the loss")
+
+    def laplacian(self, x: Array, theta: Array) -> Array:
+        """Return the user's Laplacian in x, each column weighted by its squared noise scale, of each record."""
+        return self._checked(self.loss.laplacian(x, theta), (len(x),), "the laplacian")  # type: ignore[attr-defined]
+
+    def gradient(self, x: Array, theta: Array) -> Array:
+        """Return the gradient in theta of each record: the user's, or central differences."""
+        own = getattr(self.loss, "gradient", None)
+        if callable(own):
+            return self._checked(own(x, theta), (len(x), theta.size), "the gradient")
+        return differences(lambda t: self.value(x, t), theta)
+
+    def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Array:
+        out = np.asarray(values, dtype=float)
+        if out.shape != shape:
+            raise ParameterError(f"{what} of {self.name!r} must have shape {shape}, not {out.shape}")
+        if not np.isfinite(out).all():
+            count = int(np.size(out) - np.count_nonzero(np.isfinite(out)))
+            raise ParameterError(
+                f"{what} of {self.name!r} is not finite at {count} places",
+                hint="it must be finite on the whole domain; use the extension 'zero' or 'clip' to stay inside",
+            )
+        return out
+
+
+def differences(function: Callable[[Array], Array], theta: Array) -> Array:
+    """Return central differences of a vector function of theta, array (n, p)."""
+    steps = 6e-6 * np.maximum(np.abs(theta), 1.0)  # about the cube root of the rounding error
+    columns = []
+    for j, h in enumerate(steps):
+        e = np.zeros_like(theta)
+        e[j] = h
+        columns.append((function(theta + e) - function(theta - e)) / (2 * h))
+    return np.stack(columns, axis=-1)

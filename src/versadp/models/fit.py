@@ -1,0 +1,185 @@
+"""`fit`: learn from a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.correction import CustomModel
+from versadp.engine import as_engine
+from versadp.errors import DataError, ParameterError
+from versadp.estimation import Family, Fit, bandwidth, efficient, solve
+from versadp.estimation import start as plain_fit
+from versadp.losses import as_loss
+from versadp.models.methods import METHODS, parts_of
+from versadp.models.problem import MemorySource, Problem, make_problem, with_bandwidth
+from versadp.models.report import Answer, results
+from versadp.release.release import Release, load
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from versadp.correction import Batch
+    from versadp.engine import Engine
+    from versadp.inference import Results
+    from versadp.noise.extension import Extension
+
+    Array = NDArray[np.float64]
+
+SAMPLE_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """How to fit."""
+
+    method: str
+    extension: str | Extension | None
+    draws: int
+    seed: int
+    engine: Engine
+
+
+def fit(
+    release: Release | str | Path,
+    formula: str | None = None,
+    *,
+    loss: Any = "squared",
+    method: str = "efficient",
+    extension: str | Extension | None = None,
+    draws: int = 20,
+    start: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    random_state: int = 0,
+    engine: str | Engine = "local",
+) -> Results:
+    """Fit a model to released records, undoing the noise in expectation.
+
+    Parameters
+    ----------
+    release : Release or path
+        A release, or its folder.
+    formula : str, optional
+        Such as `"y ~ age + np.log1p(income)"`; none for losses of whole records.
+    loss : str, loss or callable
+        "squared", "logistic", "check", "hinge", "huber", "poisson"; an object of `versadp.losses` such as
+        `Check(tau=0.9)`, `Mean("age")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your own.
+    method : str
+        "efficient" (default), "analytic", "drcl", "sdrcl", "sl", or "naive" for comparison.
+    extension : str or Extension, optional
+        "none", "zero", "clip" or "damped", for methods other than "efficient".
+    draws : int
+        Second randomisations a record, for methods "drcl", "sdrcl" and "sl".
+    start : array_like, optional
+        Start, in the units of the answer; needed for a loss of your own.
+    weights : array_like, optional
+        A weight for each record.
+    random_state : int
+        Of the draws.
+    engine : str or Engine
+        Where the work runs.
+
+    Returns
+    -------
+    Results
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, versadp as vdp
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, 20_000)
+    >>> people = pd.DataFrame({"x": x, "y": 1 + 2 * x + rng.normal(size=20_000)})
+    >>> schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()})
+    >>> release = vdp.Mechanism(schema, scale=0.5, exact_rate=0.1).release(people)
+    >>> result = vdp.fit(release, "y ~ x")
+    >>> bool(abs(result.params["x"] - 2) < 5 * result.bse["x"])
+    True
+    """
+    opened = load(release) if isinstance(release, str | Path) else release
+    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+        raise ParameterError("draws must be a whole number, 1 or more")
+    if method not in METHODS:
+        raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
+    begin = None if start is None else _vector("start", start)
+    problem = make_problem(
+        opened, formula, as_loss(loss), _checked_weights(weights, opened), None if begin is None else begin.size
+    )
+    choice = _Choice(method, extension, draws, random_state, as_engine(engine))
+    answer = estimate(problem, choice, begin)
+    return results(opened, answer, method=method, loss=as_loss(loss).name, seed=random_state)
+
+
+def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
+    """Fit a problem; a kinked loss that does not converge is smoothed more, once."""
+    sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), choice.seed)
+    found, last = _attempt(problem, choice, begin, sample, 1.0)
+    if not found.converged and not isinstance(problem.model, CustomModel) and problem.model.loss.kinked:
+        found, last = _attempt(problem, choice, begin, sample, 2.0)
+    return Answer(last, found, sample)
+
+
+def _attempt(
+    problem: Problem, choice: _Choice, begin: Array | None, sample: Batch, factor: float
+) -> tuple[Fit, Problem]:
+    model, units, rows = problem.model, problem.units, problem.source.rows
+    if isinstance(model, CustomModel):
+        assert begin is not None
+        theta = begin
+    else:
+        h = bandwidth(model, units, sample, factor=factor)
+        problem = with_bandwidth(problem, h)
+        assert not isinstance(problem.model, CustomModel)
+        theta = plain_fit(problem.model, units, sample) if begin is None else problem.to_noise(_sized(begin, problem))
+    size = problem.model.size
+    parts = parts_of(problem, choice.method, choice.extension, choice.draws, rows)
+    family = Family(parts, problem.source, size, choice.engine, choice.seed)
+    small = family
+    if rows > SAMPLE_ROWS:
+        few = parts_of(problem, choice.method, choice.extension, choice.draws, SAMPLE_ROWS)
+        small = Family(few, MemorySource((sample,)), size, choice.engine, choice.seed)
+    if choice.method == "efficient" and len(family.names) > 1:
+        groups = problem.groups
+        return efficient(family, small, theta, groups), problem
+    return _single(family, small, theta), problem
+
+
+def _single(family: Family, small: Family, theta: Array) -> Fit:
+    """Solve one member's equation: on a random part first, if there are many records."""
+    one = np.ones(len(family.names)) / len(family.names)
+    if small is not family:
+        first = solve(small, theta, one, tolerance=0.1)
+        if first.outcome != "converged":
+            return Fit(first.theta, np.full((theta.size, theta.size), np.nan), first.outcome, family.source.rows)
+        theta = first.theta
+    found = solve(family, theta, one)
+    if found.outcome != "converged":
+        return Fit(found.theta, np.full((theta.size, theta.size), np.nan), found.outcome, family.source.rows)
+    info = {"hessian": found.moments.hessian}
+    return Fit(found.theta, found.moments.covariance(), "converged", found.moments.n, {}, info)
+
+
+def _vector(name: str, values: ArrayLike) -> Array:
+    out = np.asarray(values, dtype=float)
+    if out.ndim != 1 or not np.isfinite(out).all() or not out.size:
+        raise ParameterError(f"{name} must be a vector of finite numbers")
+    return out
+
+
+def _sized(begin: Array, problem: Problem) -> Array:
+    if begin.size != len(problem.names):
+        raise ParameterError(f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients")
+    return begin
+
+
+def _checked_weights(weights: ArrayLike | None, release: Release) -> Array | None:
+    if weights is None:
+        return None
+    out = _vector("weights", weights)
+    if out.size != len(release):
+        raise DataError(f"there are {out.size} weights for {len(release)} records")
+    if (out < 0).any():
+        raise DataError("weights must be 0 or more")
+    return out

@@ -1,0 +1,136 @@
+"""Which members a method has, and which losses and extensions it serves.
+
+| method | form | serves |
+|---|---|---|
+| naive | the score at X1, not corrected | anything; biased, for comparison |
+| drcl | signed draws, any extension | any loss, exact rate above 0 |
+| sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
+| analytic | the expectation exactly, extension none | losses of an index, linear designs |
+| efficient | the combination of `docs/efficient.md` | smooth losses with linear designs at any exact rate, others above 0 |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.correction import (
+    Analytic,
+    CustomLaplacian,
+    CustomModel,
+    Damped,
+    Fade,
+    Inside,
+    Laplacian,
+    LinearModel,
+    One,
+    RecordModel,
+    Signed,
+)
+from versadp.errors import ParameterError
+from versadp.noise.extension import Clip, Zero, as_extension
+from versadp.noise.extension import Damped as DampedExtension
+
+if TYPE_CHECKING:
+    from versadp.models.problem import Problem
+    from versadp.noise.extension import Extension
+
+METHODS = ("efficient", "analytic", "drcl", "sdrcl", "sl", "naive")
+FADES = (0.15, 0.5, 1.5)  # of the smooth engine, in noise units
+DRAWN_FADES = (0.3, 1.0)
+ROUNDING = 0.1
+
+
+def parts_of(
+    problem: Problem, method: str, extension: str | Extension | None, draws: int, rows: int
+) -> tuple[Any, ...]:
+    """Return the members of a method, or an error that names what works instead.
+
+    `rows` is the number of records that will be fitted: few records get more draws.
+    """
+    if method not in METHODS:
+        raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
+    model, units = problem.model, problem.units
+    if method == "naive" or not problem.noisy:  # without a noisy column there is nothing to correct
+        return (Signed(model, units, (One(),), clip=False, second=False),)
+    if method == "efficient":
+        if extension is not None:
+            raise ParameterError(
+                "'efficient' chooses its extensions itself", hint="use method 'drcl' with an extension"
+            )
+        return _efficient_parts(problem, rows)
+    if method == "drcl":
+        return (_drawn(problem, "none" if extension is None else extension, draws),)
+    kind = as_extension("none" if extension is None else extension)
+    if isinstance(kind, Zero | Clip):
+        raise ParameterError(
+            f"{method!r} needs an extension with derivatives, and {kind.name!r} has none",
+            hint="use the extension 'none' or 'damped', or method 'drcl'",
+        )
+    if method == "analytic":
+        return (_analytic(problem, kind),)
+    return (_smooth(problem, method, kind, draws),)
+
+
+def is_smooth(problem: Problem) -> bool:
+    """Tell whether the Laplacian form serves the problem."""
+    return isinstance(problem.model, LinearModel) and problem.model.loss.smooth
+
+
+def _need_rate(problem: Problem, what: str) -> None:
+    if problem.units.exact_rate == 0:
+        raise ParameterError(
+            f"{what} needs an exact_rate above 0, and this mechanism has 0",
+            hint="a smooth loss (squared, logistic, poisson) with a linear design can do without; or release with one",
+        )
+
+
+def _efficient_parts(problem: Problem, rows: int) -> tuple[Any, ...]:
+    model, units = problem.model, problem.units
+    rate = units.exact_rate
+    if is_smooth(problem):
+        assert isinstance(model, LinearModel)
+        pairs = int(np.clip(4e4 / rows * (1 + 20 * rate), 1, 10))
+        fades = (*(Fade(length, ROUNDING) for length in FADES), One())
+        paired = rows <= 200_000 or rate > 0.05 or units.dim == 1
+        smooth = Laplacian(model, units, fades, count=pairs, paired=paired)
+        near = int(np.clip(2e6 / rows, 8, 20))
+        zero = Signed(model, units, (Inside(),), near=near, far=max(1, near // 4))
+        return (zero, smooth) if rate else (smooth,)
+    _need_rate(problem, f"{getattr(model.loss, 'name', 'this')} loss")
+    near = int(np.clip(1e5 / rows, 4, 100))
+    profiles = (Inside(), *(Fade(length) for length in DRAWN_FADES), One())
+    return (Signed(model, units, profiles, near=near, far=max(2, near // 2)),)
+
+
+def _drawn(problem: Problem, extension: str | Extension, draws: int) -> Signed:
+    _need_rate(problem, "method 'drcl'")
+    kind = as_extension(extension)
+    profile = Inside() if isinstance(kind, Zero) else Damped(kind.width) if isinstance(kind, DampedExtension) else One()
+    clip = isinstance(kind, Zero | Clip)
+    return Signed(problem.model, problem.units, (profile,), clip=clip, near=draws, far=draws, paired=False)
+
+
+def _analytic(problem: Problem, kind: Extension) -> Analytic:
+    if not isinstance(problem.model, LinearModel) or isinstance(kind, DampedExtension):
+        raise ParameterError(
+            "'analytic' needs a design that is linear in the noisy columns, and the extension 'none'",
+            hint="use method 'efficient' or 'drcl'",
+        )
+    return Analytic(problem.model, problem.units)
+
+
+def _smooth(problem: Problem, method: str, kind: Extension, draws: int) -> Any:
+    model, second = problem.model, method == "sl"
+    if isinstance(model, CustomModel) and model.loss.has_laplacian and not isinstance(kind, DampedExtension):
+        return CustomLaplacian(model, problem.units, count=draws, at_second=second)
+    if not is_smooth(problem):
+        name = "a mean or quantile" if isinstance(model, RecordModel) else f"{model.loss.name} loss with this design"
+        raise ParameterError(
+            f"{method!r} needs second derivatives in the record, and {name} has none that it could use",
+            hint="use method 'efficient' or 'drcl'",
+        )
+    assert isinstance(model, LinearModel)
+    profile = Damped(kind.width) if isinstance(kind, DampedExtension) else One()
+    return Laplacian(model, problem.units, (profile,), soft=0.0, count=draws, paired=False, at_second=second)

@@ -1,0 +1,103 @@
+"""Accuracy by simulation: error, coverage, bias and failures of a method, row by row."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import versadp as vdp
+from versadp.engine import as_engine
+from versadp.errors import InsecureWarning
+from versadp_bench.settings import HALF, MEANS, SETTINGS, MeanSetting, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ROWS: dict[str, Setting | MeanSetting] = {**MEANS, **SETTINGS}
+FEW = 40  # replications of rows with many records, when thinned
+
+
+@lru_cache(maxsize=32)
+def true_values(name: str) -> Array:
+    """Return the coefficients that are estimated: by formula, or from two million raw records where there is none."""
+    row = ROWS[name]
+    if isinstance(row, MeanSetting) or not (row.private_response or row.loss == "hinge"):
+        return row.truth()
+    raw = row.data(np.random.default_rng(99), 2_000_000)
+    m = np.stack([raw[f"x{j}"] for j in range(row.dim)], axis=1)
+    if row.private_response:
+        return np.asarray(np.linalg.lstsq(m, raw["y"], rcond=None)[0])
+    from versadp.losses import Hinge
+
+    theta = np.full(row.dim, 0.7)
+    for h in (1.0, 0.3, 0.1, 0.05, 0.05):
+        for _ in range(6):
+            s, s1 = Hinge().derivatives(m @ theta, raw["y"], 2, h)
+            theta = theta - np.linalg.solve(m.T @ (m * s1[:, None]), m.T @ s)
+    return np.asarray(theta)
+
+
+def replicate(name: str, method: str, draws: int, seed: int) -> tuple[Array, Array, str]:
+    """Return estimates, standard errors and outcome of one release; a failed fit counts as naive."""
+    import pyarrow as pa
+
+    row = ROWS[name]
+    raw = row.data(np.random.default_rng([7, seed]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsecureWarning)
+        release = row.mechanism.release(pa.table(raw), insecure_seed=seed, engine="local")
+    found = vdp.fit(release, row.formula, loss=row.loss, method=method, draws=draws, random_state=seed)
+    if found.converged:
+        return np.asarray(found.params), np.asarray(found.bse), found.outcome
+    naive = vdp.fit(release, row.formula, loss=row.loss, method="naive")
+    nothing = np.full(true_values(name).size, np.nan)
+    return (np.asarray(naive.params) if naive.converged else nothing), nothing, found.outcome
+
+
+def accuracy_row(name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "local") -> dict[str, Any]:
+    """Return error, coverage, bias and failures over replications."""
+    row, truth = ROWS[name], true_values(name)
+    work = partial(replicate, name, method, draws)
+    outcomes = list(as_engine(engine).map(work, range(reps)))
+    estimates, errors = np.array([o[0] for o in outcomes]), np.array([o[1] for o in outcomes])
+    wrong = estimates - truth
+    ok = np.array([o[2] == "converged" for o in outcomes])
+    spread = np.sqrt(np.nanmean(wrong**2, axis=0))
+    covered = np.abs(wrong[ok]) < 1.959964 * errors[ok]
+    bias = np.abs(wrong[ok].mean(axis=0)) / wrong[ok].std(axis=0)
+    slopes = slice(1, None) if isinstance(row, Setting) and row.intercept is not None else slice(None)
+    return {
+        "row": name,
+        "method": method,
+        "reps": reps,
+        "rmse": float(np.sqrt(np.mean(spread[slopes] ** 2))),
+        "required": row.required[0],
+        "intercept": float(spread[0]) if slopes.start else None,
+        "coverage": float(covered.mean()),
+        "bias/se": float(bias.max()),
+        "+-": reps**-0.5,
+        "failed": float(1 - ok.mean()),
+    }
+
+
+def accuracy_table(names: Iterable[str], reps: int, engine: str = "local") -> Iterator[dict[str, Any]]:
+    """Yield the rows of the accuracy table; rows that ask for half of drcl's error have drcl's beside it."""
+    for name in names:
+        row = ROWS[name]
+        few = reps if row.n < 50_000 else max(2, min(reps, reps // 5))
+        if row.required[0] != row.required[0]:  # HALF
+            paper = accuracy_row(name, max(2, few // 5), "drcl", draws=1, engine=engine)
+            yield paper | {"required": None}
+            yield accuracy_row(name, few, engine=engine) | {"required": paper["rmse"] / 2}
+        else:
+            yield accuracy_row(name, few, engine=engine)
+
+
+__all__ = ["HALF", "ROWS", "accuracy_row", "accuracy_table", "replicate", "true_values"]
