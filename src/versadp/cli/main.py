@@ -20,6 +20,7 @@ _COMMANDS = {
     "audit": "versadp.cli.audit:audit",
     "demo": "versadp.cli.demo:demo",
     "finalize": "versadp.cli.finalize:finalize",
+    "fit": "versadp.cli.fit:fit",
     "plan": "versadp.cli.plan:plan",
     "release": "versadp.cli.release:release",
     "schema": "versadp.cli.schema:schema",

@@ -65,7 +65,7 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
         return plain[self._number(key)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (NamedArray, (np.array(self), self.names)) if self.names else np.array(self).__reduce__()
+        return (NamedArray, (np.array(self), self.names)) if self.names else (np.array, (self.tolist(),))
 
     def __copy__(self) -> NamedArray:
         return self

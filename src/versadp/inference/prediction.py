@@ -6,6 +6,7 @@ are mapped through the link g, which is monotone, so they keep their coverage an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,11 @@ from versadp.errors import ParameterError
 from versadp.inference.coefficients import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from versadp.inference.terms import Terms
 
     Array = NDArray[np.float64]
     Link = Callable[[Array], Array]
@@ -104,10 +107,19 @@ def predict(matrix: Array, params: Array, cov: Array, link: Link, level: float |
     return Prediction(link(centre), np.minimum(low, high), np.maximum(low, high), level)
 
 
-def table_columns(data: Any) -> Mapping[str, Any]:
-    """Return the columns of a mapping, or of a pandas, polars or arrow table."""
-    from collections.abc import Mapping
+def model_matrix(data: Any, terms: Terms | None, size: int) -> Array:
+    """Return the model matrix at a mapping of columns, a pandas, polars or arrow table, or as it is given."""
+    if isinstance(data, np.ndarray):
+        matrix = np.atleast_2d(data)
+        if matrix.ndim != 2 or matrix.shape[1] != size or matrix.dtype.kind not in "fiub":
+            raise ParameterError(f"a model matrix has {size} columns of numbers, one a coefficient")
+        return matrix.astype(np.float64)
+    if terms is None:
+        raise ParameterError("this fit has no formula", hint="give the model matrix as a numpy array")
+    return terms.matrix(_columns(data))
 
+
+def _columns(data: Any) -> Mapping[str, Any]:
     if isinstance(data, Mapping):
         return data
     import narwhals as nw

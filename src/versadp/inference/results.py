@@ -19,8 +19,8 @@ from versadp.inference.checks import check_array, check_covariance, read_terms
 from versadp.inference.coefficients import CoefTable, coefficient_table, interval, z_and_p
 from versadp.inference.constraints import read_constraints
 from versadp.inference.named import NamedArray
-from versadp.inference.prediction import Prediction, predict, read_link, table_columns
-from versadp.inference.summary import Summary
+from versadp.inference.prediction import Prediction, model_matrix, predict, read_link
+from versadp.inference.summary import Summary, summarise
 from versadp.inference.wald import WaldTest, wald
 
 if TYPE_CHECKING:
@@ -223,43 +223,21 @@ class Results:
         array, or Prediction with `estimate`, `lower` and `upper` if a level is given
         """
         params, cov = self.params.values, self.cov_params().values
-        link, terms = self.__dict__["_link"], self.__dict__["_terms"]
-        if link is None:
+        if self.__dict__["_link"] is None:
             custom = self.__dict__["_link_name"] == storage.CUSTOM
             why = (
                 "its link was a function, which a file does not hold" if custom else "its loss has no linear predictor"
             )
             raise ParameterError(f"this fit does not predict: {why}")
-        if isinstance(data, np.ndarray):
-            matrix = np.atleast_2d(data)
-            if matrix.ndim != 2 or matrix.shape[1] != len(self.names) or matrix.dtype.kind not in "fiub":
-                raise ParameterError(f"a model matrix has {len(self.names)} columns of numbers, one a coefficient")
-            return predict(matrix.astype(np.float64), params, cov, link, interval)
-        if terms is None:
-            raise ParameterError("this fit has no formula", hint="give the model matrix as a numpy array")
-        return predict(terms.matrix(table_columns(data)), params, cov, link, interval)
+        matrix = model_matrix(data, self.__dict__["_terms"], len(self.names))
+        return predict(matrix, params, cov, self.__dict__["_link"], interval)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return the summary: `print` shows text, a notebook shows HTML."""
-        facts = dict(self.header) | {"records": f"{self.nobs:,}"}
-        if self.effective_n is not None:
-            facts["effective sample size"] = f"{self.effective_n:,.0f} records without noise would tell as much"
-        facts |= {"loss": self.loss, "method": self.method, "outcome": self.outcome}
-        notes = []
-        if self.weights:
-            notes.append("combination of " + ", ".join(f"{m} {w:.3g}" for m, w in self.weights.items()))
-        if not self.converged:
-            return Summary(
-                self._title, facts, None, (f"No estimate: {self.outcome}.", f"Try: {self.advice or _ADVICE}")
-            )
-        return Summary(self._title, facts, self.coef_table(level), tuple(notes))
-
-    @property
-    def _title(self) -> str:
-        return self.formula or f"{self.loss} fit"
+        return summarise(self, self.coef_table(level) if self.converged else None, self.advice or _ADVICE)
 
     def __repr__(self) -> str:
-        return f"<Results: {self._title}, {self.nobs} records, {self.outcome}>"
+        return f"<Results: {self.formula or self.loss}, {self.nobs} records, {self.outcome}>"
 
     def _repr_html_(self) -> str:
         return self.summary().to_html()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from versadp.inference.coefficients import CoefTable
+    from versadp.inference.results import Results
 
 _LABELS = {
     "coefficient": "",
@@ -83,6 +84,19 @@ class Summary:
         """Return the rows as people read them: short numbers, bounds named by their level."""
         labels = _LABELS | {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
         return [{labels[key]: _cell(key, value) for key, value in row.items()} for row in table]
+
+
+def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary:
+    """Return the summary of results; without a table there is no estimate, and the advice says what to do."""
+    facts = dict(results.header) | {"records": f"{results.nobs:,}"}
+    if results.effective_n is not None:
+        facts["effective sample size"] = f"{results.effective_n:,.0f} records without noise would tell as much"
+    facts |= {"loss": results.loss, "method": results.method, "outcome": results.outcome}
+    title = results.formula or f"{results.loss} fit"
+    if table is None:
+        return Summary(title, facts, None, (f"No estimate: {results.outcome}.", f"What to do: {advice}"))
+    members = ", ".join(f"{member} {weight:.3g}" for member, weight in (results.weights or {}).items())
+    return Summary(title, facts, table, (f"combination of {members}",) if members else ())
 
 
 def _cell(key: str, value: str | float | None) -> str:

@@ -63,9 +63,9 @@ class Terms:
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, terms). No row is dropped; what is not finite is NaN."""
+        read = read_columns(columns, self.columns)
         # without a column among the terms, any column that is there tells the number of rows
-        read = read_columns(columns, self.columns or tuple(columns)[:1])
-        rows = len(next(iter(read.values()))) if read else 1
+        rows = len(np.atleast_1d(next(iter((read or columns).values()), 0.0)))
         out = np.ones((rows, len(self.names)))
         for j, term in enumerate(self.expressions):
             for k, factor in enumerate(term):
@@ -75,25 +75,27 @@ class Terms:
 
 
 def read_columns(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Array]:
-    """Return the named columns as numbers, all of one length.
+    """Return the named columns as numbers, all of one length; a single number stands for a whole column.
 
     Examples
     --------
-    >>> read_columns({"age": [30, 50], "other": ["a", "b"]}, ["age"])
-    {'age': array([30., 50.])}
+    >>> read_columns({"age": [30, 50], "income": 0, "other": ["a", "b"]}, ["age", "income"])
+    {'age': array([30., 50.]), 'income': array([0., 0.])}
     """
     out: dict[str, Array] = {}
     names = list(names)
     if missing := [name for name in names if name not in columns]:
         raise ParameterError(f"missing columns: {', '.join(map(repr, missing))}", hint="the formula needs them")
     for name in names:
-        values = np.atleast_1d(np.asarray(columns[name]))
-        if values.ndim != 1 or values.dtype.kind not in "fiub":
+        values = np.asarray(columns[name])
+        if values.ndim > 1 or values.dtype.kind not in "fiub":
             raise ParameterError(
                 f"column {name!r} does not hold plain numbers",
                 hint="text in models is to come: declare numeric dummies as public columns",
             )
         out[name] = values.astype(np.float64, copy=False)
-    if len({len(values) for values in out.values()}) > 1:
+    lengths = {len(values) for values in out.values() if values.ndim} or {1}
+    if len(lengths) > 1:
         raise ParameterError("the columns differ in length")
-    return out
+    rows = lengths.pop()
+    return {name: values if values.ndim else np.full(rows, values) for name, values in out.items()}
