@@ -61,7 +61,9 @@ def replicate(name: str, method: str, draws: int, seed: int) -> tuple[Array, Arr
     return (np.asarray(naive.params) if naive.converged else nothing), nothing, found.outcome
 
 
-def accuracy_row(name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "local") -> dict[str, Any]:
+def accuracy_row(
+    name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "local"
+) -> dict[str, Any]:
     """Return error, coverage, bias and failures over replications."""
     row, truth = ROWS[name], true_values(name)
     work = partial(replicate, name, method, draws)

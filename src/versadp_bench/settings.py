@@ -106,9 +106,7 @@ SETTINGS: dict[str, Setting] = {
     "hinge 3": Setting("hinge", 20_000, 3, 1.0, 1.0, 0.1, 1.0, (HALF,)),
     "huber 3": Setting(Huber(), 5000, 3, 1.0, 1.0, 0.1, 1.0, (HALF, HALF), intercept=1.0),
     "poisson 3": Setting("poisson", 5000, 3, 1.0, 1.0, 0.1, 0.5, (HALF, HALF), intercept=0.5),
-    "private response 3": Setting(
-        "squared", 5000, 3, 1.0, 1.0, 0.1, 0.5, (HALF,), sigma=0.3, private_response=True
-    ),
+    "private response 3": Setting("squared", 5000, 3, 1.0, 1.0, 0.1, 0.5, (HALF,), sigma=0.3, private_response=True),
 }
 
 

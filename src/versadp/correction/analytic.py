@@ -188,7 +188,7 @@ def _interpolate(grid: Array, table: Array, v: Array) -> Array:
         -(x + 1) * x * (x - 2) / 2,
         (x + 1) * x * (x - 1) / 6,
     )
-    out = weights[0][:, None] * table[at - 1]
+    out: Array = weights[0][:, None] * table[at - 1]
     for k in range(1, 4):
         out += weights[k][:, None] * table[at - 1 + k]
     return out

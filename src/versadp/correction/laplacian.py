@@ -16,6 +16,7 @@ No factor 1/r appears, so the variance stays bounded as r goes to 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,9 +105,10 @@ class Laplacian:
         half = 0.5 if self.at_second else (1 - self.units.exact_rate) / 2
         one = np.ones(n) if places.weight is None else places.weight
         for place in places.first:
-            self._add_value(place, theta, mix, out, total if hessian else None, one / len(places.first))
+            self._add_value(place, theta, mix, (out, total if hessian else None), one / len(places.first))
         for place in places.second:
-            self._add_laplacian(place, theta, mix, out, total if hessian else None, -half / len(places.second) * one)
+            scale = -half / len(places.second) * one
+            self._add_laplacian(place, theta, mix, (out, total if hessian else None), scale)
         return out, total
 
     def _place(self, z: Array, batch: Batch) -> Place:
@@ -123,7 +125,10 @@ class Laplacian:
         profile = tuple(np.stack(parts, axis=1) for parts in zip(*kinds, strict=True))
         return Place(m, y, p1, p2, e, q, np.count_nonzero(e, axis=1).astype(float), profile)  # type: ignore[arg-type]
 
-    def _add_value(self, place: Place, theta: Array, mix: Array, out: Array, total: Array | None, scale: Array) -> None:
+    def _add_value(
+        self, place: Place, theta: Array, mix: Array, into: tuple[Array, Array | None], scale: Array
+    ) -> None:
+        out, total = into
         s, s1 = self.model.loss.derivatives(place.m @ theta, place.y, 2)
         factor = scale[:, None] * (place.profile[0] @ mix.T)
         for g in range(len(mix)):
@@ -132,8 +137,9 @@ class Laplacian:
             total += place.m.T @ (place.m * (s1 * factor[:, 0])[:, None])
 
     def _add_laplacian(
-        self, place: Place, theta: Array, mix: Array, out: Array, total: Array | None, scale: Array
+        self, place: Place, theta: Array, mix: Array, into: tuple[Array, Array | None], scale: Array
     ) -> None:
+        out, total = into
         model, noisy = self.model, self.model.noisy
         columns = model.columns[noisy]
         alpha = model.slope(theta, self.units.dim)
@@ -191,7 +197,8 @@ class CustomLaplacian:
         first, second = places
         half = 0.5 if self.at_second else (1 - self.units.exact_rate) / 2
         values = second if self.at_second else (first,)
-        out = sum(self.model.loss.gradient(x, theta) for x in values) / len(values)
+        loss = self.model.loss
+        out: Array = np.mean([loss.gradient(x, theta) for x in values], axis=0)
         for x in second:
-            out = out - half / len(second) * differences(lambda t, x=x: self.model.loss.laplacian(x, t), theta)
-        return np.asarray(out)
+            out -= half / len(second) * differences(partial(loss.laplacian, x), theta)
+        return out

@@ -1,7 +1,7 @@
 """A model seen from a correction: what it makes of a point of the noise block.
 
-A correction moves records to other points (second randomisations, clipped points) and asks the model for the rows of its
-design there, and for the score of those rows. Parameters of linear designs are in noise units while fitting.
+A correction moves records to other points (second randomisations, clipped points) and asks the model for the rows of
+its design there, and for the score of those rows. Parameters of linear designs are in noise units while fitting.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Inside:
 
     def value(self, q: Array) -> Array:
         """Return 1 where q is 0."""
-        return (q == 0).astype(float)
+        return np.asarray(q == 0, dtype=float)
 
     def derivatives(self, q: Array) -> tuple[Array, Array, Array]:
         """Raise: it jumps."""

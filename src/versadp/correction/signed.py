@@ -3,8 +3,8 @@
     v(X1)/r + (1 - 1/r) mean over draws of v(X1 + S),   S ~ SL(r I), independent across records
 
 Antithetic pairs +S, -S remove the part of the draws' variance that grows like 1/r as r goes to 0, and W is stratified
-over a record's draws; both leave every expectation given X1 as it is. A record far from the box seldom reaches it: under
-an extension that is 0 outside it plays roulette, drawn with a known probability and weighted by its inverse.
+over a record's draws; both leave every expectation given X1 as it is. A record far from the box seldom reaches it:
+under an extension that is 0 outside it plays roulette, drawn with a known probability and weighted by its inverse.
 """
 
 from __future__ import annotations

@@ -5,14 +5,14 @@ fitting with weights costs what fitting one member costs. The algorithm:
 
 1. start from a plain fit of the records in the box;
 2. pilot: Newton with equal weights, or with single members if that fails;
-3. weights at the pilot: `argmin w'Cw` over the simplex, `C_ab = E I_a' V I_b` with I_k the influence of member k, in the
-   metric of V, so that units do not matter; one set for coefficients of noisy columns and one for public columns, which
-   draw on other records; Newton with the first, weights again;
+3. weights at the pilot: `argmin w'Cw` over the simplex, `C_ab = E I_a' V I_b` with I_k the influence of member k, in
+   the metric of V, so that units do not matter; one set for coefficients of noisy columns and one for public columns,
+   which draw on other records; Newton with the first, weights again;
 4. a last step in which each group of coefficients uses its own combination; the sandwich of that step.
 
-Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member, so
-the estimated variance never exceeds the best member's: falling back to it is built in. Derivations and measurements are
-in `docs/efficient.md`.
+Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member,
+so the estimated variance never exceeds the best member's: falling back to it is built in. Derivations and measurements
+are in `docs/efficient.md`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def simplex_weights(matrix: Array) -> Array:
     array([1., 0.])
     """
     size = len(matrix)
-    best, weights = np.inf, np.eye(size)[0]
+    best = np.inf
+    weights: Array = np.eye(size)[0]
     for count in range(1, size + 1):
         for support in combinations(range(size), count):
             part = matrix[np.ix_(support, support)]
@@ -118,7 +119,7 @@ def simplex_weights(matrix: Array) -> Array:
             if not np.isfinite(total) or total <= 0 or (w / total < 0).any():
                 continue
             w = w / total
-            value = w @ part @ w
+            value = float(w @ part @ w)
             if value < best:
                 best, weights = value, np.zeros(size)
                 weights[list(support)] = w

@@ -1,9 +1,9 @@
 """A family of unbiased scores for one model, and their moments over all records.
 
-Members share one population: each has expectation the true score, so a combination with weights that sum to 1 has it too.
-What fitting needs are sums over records: of scores, of their outer products, and of Hessians. They are taken batch by
-batch through the engine, so a release larger than memory is fitted in passes. The draws of a batch depend on the seed and
-on its number alone: every pass sees the same objective.
+Members share one population: each has expectation the true score, so a combination with weights that sum to 1 has it
+too. What fitting needs are sums over records: of scores, of their outer products, and of Hessians. They are taken batch
+by batch through the engine, so a release larger than memory is fitted in passes. The draws of a batch depend on the
+seed and on its number alone: every pass sees the same objective.
 """
 
 from __future__ import annotations

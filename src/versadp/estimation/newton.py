@@ -1,8 +1,8 @@
 """Newton's method on a corrected score, with named outcomes.
 
-A corrected objective is a signed sum: it may be indefinite, unbounded or without a minimum on a finite sample. Steps use
-the exact Hessian and are halved until the score shrinks in the metric of the Hessian. What does not end at an interior
-point with a positive definite Hessian is an outcome with a name, never an estimate.
+A corrected objective is a signed sum: it may be indefinite, unbounded or without a minimum on a finite sample. Steps
+use the exact Hessian and are halved until the score shrinks in the metric of the Hessian. What does not end at an
+interior point with a positive definite Hessian is an outcome with a name, never an estimate.
 """
 
 from __future__ import annotations

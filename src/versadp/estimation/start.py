@@ -1,11 +1,11 @@
 """Where to start, and how much to smooth: both from the records inside the box.
 
-A plain fit on the records that lie in the box (the least noisy ones, mostly) is attenuated, but it is in the basin of the
-right minimum.
+A plain fit on the records that lie in the box (the least noisy ones, mostly) is attenuated, but it is in the basin of
+the right minimum.
 
-**Bandwidth** of kinked losses: `h = c s ((p + log m)/m)^0.4`, at most 2 s, with m the records in the box, s the scale of
-their residuals, c = 4 (0.25/(tau (1 - tau)))^0.4 for check and c = 6, s = 1 for hinge. The kernel is of fourth order, so
-the bias is O(h^4), below a fifth of the standard error in every setting that was simulated (`docs/efficient.md`).
+**Bandwidth** of kinked losses: `h = c s ((p + log m)/m)^0.4`, at most 2 s, with m the records in the box, s the scale
+of their residuals, c = 4 (0.25/(tau (1 - tau)))^0.4 for check and c = 6, s = 1 for hinge. The kernel is of fourth
+order, so the bias is O(h^4); `docs/efficient.md` compares it with the standard error.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def bandwidth(model: IndexModel, units: Units, batch: Batch, *, factor: float = 
     m, y = nearest_rows(model, units, batch)
     rate = ((model.size + np.log(len(y))) / len(y)) ** 0.4
     if not isinstance(loss, Check):
-        return factor * min(2.0, 6.0 * rate)
+        return float(factor * min(2.0, 6.0 * rate))
     residual = y - m @ np.linalg.lstsq(m, y, rcond=None)[0]
     quartiles = np.quantile(residual, [0.25, 0.75])
     spread = min(float(residual.std()), float(quartiles[1] - quartiles[0]) / 1.349) or float(residual.std())
-    return factor * max(1e-9, spread * min(2.0, 4.0 * rate * (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4))
+    wide = 4.0 * rate * (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4
+    return float(factor * max(1e-9, spread * min(2.0, wide)))

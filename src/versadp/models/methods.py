@@ -6,7 +6,7 @@
 | drcl | signed draws, any extension | any loss, exact rate above 0 |
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
-| efficient | the combination of `docs/efficient.md` | smooth losses with linear designs at any exact rate, others above 0 |
+| efficient | the combination of `docs/efficient.md` | smooth losses with linear designs; others above rate 0 |
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from versadp.noise.extension import Clip, Zero, as_extension
 from versadp.noise.extension import Damped as DampedExtension
 
 if TYPE_CHECKING:
+    from versadp.correction import Profile
     from versadp.models.problem import Problem
     from versadp.noise.extension import Extension
 
@@ -92,7 +93,7 @@ def _efficient_parts(problem: Problem, rows: int) -> tuple[Any, ...]:
     if is_smooth(problem):
         assert isinstance(model, LinearModel)
         pairs = int(np.clip(4e4 / rows * (1 + 20 * rate), 1, 10))
-        fades = (*(Fade(length, ROUNDING) for length in FADES), One())
+        fades: tuple[Profile, ...] = (*(Fade(length, ROUNDING) for length in FADES), One())
         paired = rows <= 200_000 or rate > 0.05 or units.dim == 1
         smooth = Laplacian(model, units, fades, count=pairs, paired=paired)
         near = int(np.clip(2e6 / rows, 8, 20))
@@ -100,7 +101,7 @@ def _efficient_parts(problem: Problem, rows: int) -> tuple[Any, ...]:
         return (zero, smooth) if rate else (smooth,)
     _need_rate(problem, f"{getattr(model.loss, 'name', 'this')} loss")
     near = int(np.clip(1e5 / rows, 4, 100))
-    profiles = (Inside(), *(Fade(length) for length in DRAWN_FADES), One())
+    profiles: tuple[Profile, ...] = (Inside(), *(Fade(length) for length in DRAWN_FADES), One())
     return (Signed(model, units, profiles, near=near, far=max(2, near // 2)),)
 
 

@@ -1,13 +1,12 @@
 """From a release, a formula and a loss to what estimation works on.
 
 Linear designs are fitted in noise units, `z = (x - centre)/sigma`, where the noise is ZIL(r, I). With an intercept the
-centre is the middle of the box, so that estimates do not depend on where a column's zero is. Coefficients and covariance
-are mapped back linearly.
+centre is the middle of the box, so that estimates do not depend on where a column's zero is. Coefficients and
+covariance are mapped back linearly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from versadp.losses import Check, Custom, Hinge, Huber, IndexLoss, Logistic, Mea
 from versadp.models.formula import Design, make_design
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -93,7 +92,7 @@ class Problem:
 
     def to_noise(self, theta: Array) -> Array:
         """Return the user's coefficients in the units of the fit."""
-        return np.linalg.solve(self.scale, theta - self.shift)
+        return np.asarray(np.linalg.solve(self.scale, theta - self.shift), dtype=float)
 
     def sample(self, rows: int, seed: int) -> Batch:
         """Return a random part of the records, in memory."""
