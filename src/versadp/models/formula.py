@@ -200,10 +200,12 @@ def _split(text: str, mark: str) -> list[str]:
 
 
 def _check_written(right: str) -> None:
-    """Refuse a term that is written twice, which formulaic drops without a word."""
+    """Refuse what formulaic drops without a word: a term that is written twice, and age ** 2, which it reads as age."""
     parts = ["".join(part.split()) for part in _split(right, "+")]
     if "." in parts:
         raise ParameterError("the formula must name its columns", hint="write the columns out in place of the dot")
+    if squares := [part for part in parts if re.fullmatch(r"(\w+|`[^`]*`)(:\1|(\*\*|\^)\d+)", part)]:
+        raise ParameterError(f"{squares[0]} in a formula is no power of a column", hint="a square is I(age ** 2)")
     if repeated := sorted({part for part in parts if part and parts.count(part) > 1}):
         raise ParameterError(f"the formula repeats {', '.join(repeated)}", hint="a square is I(age ** 2)")
 
