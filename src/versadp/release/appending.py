@@ -17,7 +17,7 @@ from versadp.release import folder as folders
 from versadp.release.checkpoints import reached
 from versadp.release.durable import sync_folder
 from versadp.release.history import Batch, History, histories
-from versadp.release.making import cannot_write, intact
+from versadp.release.making import intact, writing
 from versadp.release.opening import find, give_up, home_of, look, scratch_of
 from versadp.release.running import Run
 from versadp.release.sources import BATCH_ROWS
@@ -92,10 +92,10 @@ def append_file(
             hint='name the column that identifies people in the schema: id = "..."',
         )
     source = look(data, mechanism)
-    with State(home_of(place, state)) as opened:
+    with writing(), State(home_of(place, state)) as opened:
         history = _open(opened, place)
         if restart and history.running is not None:
-            give_up(opened, history, place)
+            give_up(opened, history, scratch_of(place, history.name))
         run = Run(opened, source, mechanism, batch_rows, engine, progress)
         batch = history.running or _begin(opened, history, again)
         return _append(run, history, batch, place)
@@ -121,7 +121,7 @@ def finalize(out: str | Path, *, state: str | Path | None = None) -> None:
     """
     place = Path(out).absolute()
     folders.open_folder(place)
-    with State(home_of(place, state)) as opened:
+    with writing(), State(home_of(place, state)) as opened:
         history = find(opened, place)
         assert history is not None
         if history.running is not None:
@@ -163,7 +163,7 @@ def _append(run: Run, history: History, batch: Batch, place: Path) -> Appended:
     if batch.publish is None:
         parts = run.parts(history, batch, scratch, empty=False)
         if not parts:  # everybody is there already
-            give_up(run.state, history, place)
+            give_up(run.state, history, scratch.parent)
             return _result(run, 0)
         run.publish(history, batch, scratch, history.parts() + parts)
     parts = [batch.parts[number]["file"] for number in sorted(batch.parts)]
@@ -180,19 +180,16 @@ def _result(run: Run, released: int) -> Appended:
 
 def _move(scratch: Path, place: Path, parts: list[dict[str, Any]], batch: Batch) -> None:
     """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on."""
-    try:
-        for part in parts:
-            if (scratch / part["file"]).exists():
-                (scratch / part["file"]).replace(place / part["file"])
-            if not intact(place / part["file"], part):
-                raise ReleaseError(f"{part['file']} was lost or changed before it was published")
-            reached("part moved")
-        sync_folder(place)
-        if (scratch / folders.MANIFEST).exists():
-            (scratch / folders.MANIFEST).replace(place / folders.MANIFEST)
-        sync_folder(place)
-        reached("after publication")
-    except OSError as problem:
-        raise cannot_write(problem) from None
+    for part in parts:
+        if (scratch / part["file"]).exists():
+            (scratch / part["file"]).replace(place / part["file"])
+        if not intact(place / part["file"], part):
+            raise ReleaseError(f"{part['file']} was lost or changed before it was published")
+        reached("part moved")
+    sync_folder(place)
+    if (scratch / folders.MANIFEST).exists():
+        (scratch / folders.MANIFEST).replace(place / folders.MANIFEST)
+    sync_folder(place)
+    reached("after publication")
     if folders.open_folder(place).digest != batch.publish:
         raise ReleaseError("the manifest was lost before it was published", hint="put the release folder back")

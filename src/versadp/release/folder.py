@@ -33,6 +33,7 @@ PART_ROWS = 2**20
 MAX_MANIFEST = 64 * 2**20
 _HEAD = {"format": "versadp release", "version": 1}
 _FIELDS = {"mechanism", "grid", "rows", "insecure", "parts", "privacy", "digest"}
+_PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
 _PART_NAME = re.compile(r"part-\d{5}\.parquet")
 
 
@@ -130,7 +131,7 @@ def write_manifest(folder: Path, mechanism: Mechanism, parts: list[dict[str, Any
         "grid": _grid(mechanism),
         "rows": rows,
         "insecure": insecure,
-        "parts": parts,
+        "parts": [{name: part[name] for name in _PART} for part in parts],  # in one order, wherever they come from
         "privacy": privacy_figures(mechanism, rows),
     }
     digest = _digest(manifest)
@@ -171,9 +172,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 def _check_parts(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     parts, rows = manifest["parts"], manifest["rows"]
-    shape = {"file": str, "rows": int, "bytes": int, "sha256": str}
     for part in parts if isinstance(parts, list) else [None]:
-        if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != shape:
+        if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != _PART:
             raise ReleaseError("the manifest's list of parts is not valid")
         # a name that climbs out of the folder is an attack, not a part
         if not _PART_NAME.fullmatch(part["file"]):

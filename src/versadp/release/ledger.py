@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.errors import ReleaseError, StateError
+from versadp.errors import StateError
 from versadp.release.checkpoints import reached
 from versadp.release.digests import mac
 from versadp.release.durable import create, replace
@@ -149,10 +149,11 @@ class Ledger:
         return bytes(row[0])
 
 
-def connect(path: Path, *, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
+def connect(path: Path, *, timeout: float | None = None) -> sqlite3.Connection:
     """Open a database with a rollback journal: older libraries have a fault in the other kind."""
+    wait = BUSY_SECONDS if timeout is None else timeout
     with _Speaking():
-        database = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+        database = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute("PRAGMA synchronous = EXTRA")
     return database
@@ -168,12 +169,7 @@ def read_anchor(folder: Path) -> tuple[int, bytes]:
 
 
 def _write_anchor(folder: Path, number: int, head: bytes) -> None:
-    try:
-        replace(folder / ANCHOR, json.dumps({"number": number, "head": head.hex()}).encode())
-    except OSError as problem:
-        raise ReleaseError(
-            f"the state folder cannot be written ({type(problem).__name__})", hint="mend it and run the command again"
-        ) from None
+    replace(folder / ANCHOR, json.dumps({"number": number, "head": head.hex()}).encode())
 
 
 class _Transaction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,15 @@ def intact(path: Path, entry: dict[str, Any]) -> bool:
         return bool(path.stat().st_size == entry["bytes"] and sha256(path) == entry["sha256"])
     except OSError:
         return False
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Turn what the system says about a disk that does not take what is written into our error."""
+    try:
+        yield
+    except OSError as problem:
+        raise cannot_write(problem) from None
 
 
 def cannot_write(problem: BaseException) -> ReleaseError:

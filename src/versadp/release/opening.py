@@ -10,7 +10,6 @@ from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
 from versadp.release import folder as folders
 from versadp.release.charges import spelled
 from versadp.release.history import History, histories
-from versadp.release.making import cannot_write
 from versadp.release.sources import Source, open_source
 from versadp.release.state import State, default_state
 from versadp.release.table import read_table
@@ -31,14 +30,14 @@ def scratch_of(place: Path, name: str) -> Path:
     return place.parent / f".{place.name}.{name}.partial"
 
 
-def give_up(state: State, history: History, place: Path) -> History | None:
+def give_up(state: State, history: History, scratch: Path) -> History | None:
     """Abandon the batch that is under way: nothing of it was ever seen, and its key goes with it."""
     batch = history.running
     if batch is None:
         raise ReleaseError("the release is complete: there is nothing to begin anew", hint="choose a new folder")
     if batch.publish is not None:
         raise ReleaseError("the release is being published already", hint="run the command without --restart")
-    shutil.rmtree(scratch_of(place, history.name), ignore_errors=True)
+    shutil.rmtree(scratch, ignore_errors=True)
     state.ledger.add({"kind": "abandon", "release": history.name, "batch": batch.number})
     batch.status = "abandoned"
     if batch.number == 0:
@@ -53,10 +52,7 @@ def home_of(place: Path, state: str | Path | None) -> Path:
     if home == place or place in home.parents or home in place.parents:
         raise ParameterError("the state folder and the release folder must lie apart", hint="secrets stay at home")
     if not place.parent.is_dir():
-        try:
-            place.parent.mkdir(parents=True)
-        except OSError as problem:
-            raise cannot_write(problem) from None
+        place.parent.mkdir(parents=True)
     return home
 
 

@@ -11,7 +11,6 @@ import shutil
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from versadp.engine import as_engine
@@ -21,7 +20,7 @@ from versadp.release import folder as folders
 from versadp.release.checkpoints import reached
 from versadp.release.durable import settle, sync_folder
 from versadp.release.history import Batch, History, histories
-from versadp.release.making import Job, Made, cannot_write, make_part
+from versadp.release.making import Job, Made, make_part
 from versadp.release.opening import changed, digest_of, give_up, scratch_of
 from versadp.release.parts import part_rows
 from versadp.release.people import People
@@ -30,6 +29,7 @@ from versadp.release.sources import BATCH_ROWS, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from versadp.engine import Engine
     from versadp.release.mechanism import Mechanism
@@ -67,6 +67,7 @@ class Run:
         if batch.publish is not None and batch.status == "running" and digest_of(place) == batch.publish:
             self.done(history, batch)
         if place.exists():
+            shutil.rmtree(scratch_of(place, history.name), ignore_errors=True)  # a crash may have left it empty
             self.same(history, place)
             return
         if len(history.done) > 1:
@@ -74,11 +75,8 @@ class Run:
         scratch = scratch_of(place, history.name) / "release"
         parts = self.parts(history, batch, scratch, empty=True)
         self.publish(history, batch, scratch, parts)
-        try:
-            scratch.rename(place)
-            sync_folder(place.parent)
-        except OSError as problem:
-            raise cannot_write(problem) from None
+        scratch.rename(place)
+        sync_folder(place.parent)
         reached("after publication")
         self.done(history, batch)
         shutil.rmtree(scratch.parent, ignore_errors=True)
@@ -104,12 +102,8 @@ class Run:
         known = dict(batch.parts)
         digest_key = self.state.digest_key
         job = Job(self.mechanism, stream, digest_key, history.name, scratch, self.rows, offset, known, frozen)
-        try:
-            if not frozen:
-                scratch.parent.mkdir(mode=0o700, exist_ok=True)
-                scratch.mkdir(exist_ok=True)
-        except OSError as problem:
-            raise cannot_write(problem) from None
+        if not frozen:
+            self._make_scratch(history, batch, scratch)
         try:
             made = 0
             for part in as_engine(self.engine).map(partial(make_part, job), self._pieces(history, batch, empty=empty)):
@@ -119,10 +113,19 @@ class Run:
                 raise changed()
         except (DataError, SpentError):
             if batch.publish is None:
-                give_up(self.state, history, Path(history.out))
+                give_up(self.state, history, scratch.parent)
             raise
         self._warn(batch)
         return [batch.parts[number]["file"] for number in sorted(batch.parts)]
+
+    def _make_scratch(self, history: History, batch: Batch, scratch: Path) -> None:
+        try:
+            scratch.parent.mkdir(mode=0o700, exist_ok=True)
+            scratch.mkdir(exist_ok=True)
+        except OSError:
+            if not batch.parts and batch.publish is None:  # nothing was made: the intent is taken back
+                give_up(self.state, history, scratch.parent)
+            raise
 
     def _pieces(self, history: History, batch: Batch, *, empty: bool) -> Iterator[Piece]:
         batches = self.source.batches(self.batch_rows)
@@ -150,10 +153,7 @@ class Run:
         if known is not None and known["input"] != part.input:
             raise changed()
         if part.scratch is not None:
-            try:
-                settle(part.scratch, part.path)
-            except OSError as problem:
-                raise cannot_write(problem) from None
+            settle(part.scratch, part.path)
         if known is None:
             entry = {
                 "kind": "part",
@@ -171,12 +171,9 @@ class Run:
 
     def publish(self, history: History, batch: Batch, scratch: Path, parts: list[dict[str, Any]]) -> None:
         """Write the manifest, and what it will be into the ledger."""
-        try:
-            digest = folders.write_manifest(scratch, self.mechanism, parts)
-            sync_folder(scratch)
-            sync_folder(scratch.parent)
-        except OSError as problem:
-            raise cannot_write(problem) from None
+        digest = folders.write_manifest(scratch, self.mechanism, parts)
+        sync_folder(scratch)
+        sync_folder(scratch.parent)
         if batch.publish is None:
             entry = {"kind": "publish", "release": history.name, "batch": batch.number, "manifest": digest}
             self.state.ledger.add(entry)

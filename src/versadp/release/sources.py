@@ -51,6 +51,8 @@ class Source:
                     done += batch.num_rows
                     read = sum(sizes[:number]) + share * sizes[number]
                     yield batch, read / max(sum(sizes), 1) if self.rows is None else done / max(self.rows, 1)
+        if self.rows is not None and done != self.rows:  # arrow ends early, without a word, when a file is cut
+            raise DataError(f"{done} of {self.rows} records could be read: a file was changed while it was being read")
 
 
 class _Reading:

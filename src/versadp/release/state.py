@@ -16,9 +16,10 @@ import os
 import secrets
 import sqlite3
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from versadp.errors import KeyMaterialError, ParameterError, ReleaseError, StateError
+from versadp.errors import KeyMaterialError, ParameterError, StateError
 from versadp.noise.words import check_key, fresh_key
 from versadp.release.digests import mac
 from versadp.release.durable import create, destroy, replace
@@ -146,13 +147,9 @@ class State:
 
     def _take_lock(self) -> None:
         path = self.folder / LOCK
-        try:
-            if not path.exists():
+        if not path.exists():
+            with suppress(FileExistsError):
                 create(path)
-        except FileExistsError:
-            pass
-        except OSError as problem:
-            raise StateError(f"the state folder cannot be written ({type(problem).__name__})") from None
         # a lock of the system, by way of the database library: it ends with the process, however that ends
         self._lock = connect(path, timeout=0)
         try:
@@ -207,17 +204,14 @@ class State:
 
 def _prepare(folder: Path, *, make: bool) -> None:
     """Make the folder, or check that it is one that only its owner can read."""
-    try:
-        if make and not folder.exists():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not folder.is_dir():
-            raise StateError(f"there is no state folder {str(folder)!r}", hint="give the right one with --state")
-        if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
-            if any(folder.iterdir()):
-                raise StateError("others can read the state folder", hint=f"chmod 700 {folder}")
-            folder.chmod(0o700)
-    except OSError as problem:
-        raise ReleaseError(f"the state folder cannot be made ({type(problem).__name__})") from None
+    if make and not folder.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not folder.is_dir():
+        raise StateError(f"there is no state folder {str(folder)!r}", hint="give the right one with --state")
+    if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        if any(folder.iterdir()):
+            raise StateError("others can read the state folder", hint=f"chmod 700 {folder}")
+        folder.chmod(0o700)
 
 
 def _used(folder: Path) -> bool:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from versadp.errors import KeyMaterialError, ParameterError, ReleaseError
 from versadp.noise.words import check_key
 from versadp.release.charges import charge_of, whole
-from versadp.release.opening import begin, check_same, find, give_up, home_of, look
+from versadp.release.making import writing
+from versadp.release.opening import begin, check_same, find, give_up, home_of, look, scratch_of
 from versadp.release.release import Release, load
 from versadp.release.running import Run
 from versadp.release.sources import BATCH_ROWS
@@ -94,17 +95,18 @@ def release_file(
     if key is not None:
         check_key(key)
     place = Path(out).absolute()
-    home = home_of(place, state)
+    with writing():
+        home = home_of(place, state)
     source = look(data, mechanism)
     charge = charge_of(mechanism, target)
     if place.exists() and not home.exists():
         raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     limit = None if budget is None else whole(*budget)
-    with State(home, make=True, shared=state is not None, budget=limit) as opened:
+    with writing(), State(home, make=True, shared=state is not None, budget=limit) as opened:
         run = Run(opened, source, mechanism, batch_rows, engine, progress)
         history = find(opened, place)
         if history is not None and restart:
-            history = give_up(opened, history, place)
+            history = give_up(opened, history, scratch_of(place, history.name))
         if history is None:
             if place.exists():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")

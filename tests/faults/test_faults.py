@@ -1,0 +1,491 @@
+"""Disks that fail, files that vanish, change or come back from a backup, and two who work at once."""
+
+import errno
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import versadp as vdp
+from faults.fault_driver import (
+    KEY,
+    PLAIN,
+    ROWS,
+    _context,
+    act,
+    begun,
+    contents,
+    entries,
+    killed_at,
+    leftovers,
+    mechanism,
+    prepare,
+    start,
+    table,
+)
+from versadp.errors import DataError, KeyMaterialError, ParameterError, ReleaseError, StateError, VersadpError
+from versadp.release import checkpoints
+from versadp.release.streaming import release_file
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = prepare(tmp_path_factory.mktemp("undisturbed") / "story")
+    act(folder, "release")
+    return contents(folder)
+
+
+@pytest.fixture
+def story(tmp_path):
+    return prepare(tmp_path / "story")
+
+
+@pytest.fixture
+def half(story):
+    """Killed when two of three parts are in the ledger."""
+    assert killed_at(story, "release", "after part entry", 2)
+    return story
+
+
+@pytest.fixture
+def people(tmp_path):
+    folder = prepare(tmp_path / "people", people=True)
+    act(folder, "release")
+    return folder
+
+
+# disks ---------------------------------------------------------------------------------------------------------
+
+
+def _limited(folder, limit):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        act(folder, "release")
+    except VersadpError:
+        os._exit(3)
+
+
+@pytest.mark.parametrize("limit", [10, 5_000, 13_000, 18_000])
+def test_a_disk_that_is_full(story, undisturbed, limit):
+    """The system refuses to let files grow, as a full disk does; with room again the release goes on."""
+    process = _context().Process(target=_limited, args=(str(story), limit))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 3
+    assert not (story / "out").exists()
+    act(story, "release")
+    assert contents(story) == undisturbed
+    assert begun(story) == 1
+
+
+def failing(monkeypatch, name, at, number):
+    """Make a call of the system fail the nth time."""
+    real, count = getattr(os, name), 0
+
+    def call(*arguments, **options):
+        nonlocal count
+        count += 1
+        if count == at:
+            raise OSError(number, os.strerror(number))
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(os, name, call)
+
+
+@pytest.mark.parametrize("at", [1, 2, 5, 9, 14, 20, 26, 31, 36])
+def test_fsync_that_fails(story, undisturbed, monkeypatch, at):
+    with monkeypatch.context() as patch:
+        failing(patch, "fsync", at, errno.EIO)
+        try:
+            act(story, "release")
+        except ReleaseError as problem:
+            assert "EIO" in str(problem)  # noqa: PT017 - late calls may not be reached
+            assert not (story / "out").exists() or len(vdp.load(story / "out").frame) == ROWS
+    act(story, "release")
+    assert contents(story) == undisturbed
+    assert begun(story) == 1
+    assert leftovers(story) == []
+
+
+def test_an_output_that_cannot_be_written(story):
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        release_file(story / "data.parquet", "/proc/versadp", mechanism(), state=story / "state")
+    assert [e["kind"] for e in entries(story, "state")] == ["create", "begin", "abandon"]
+    assert list((story / "state").glob("release-*.key")) == []
+    (story / "file").write_text("")
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        release_file(story / "data.parquet", story / "file" / "out", mechanism())
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        release_file(story / "data.parquet", "/proc/versadp", mechanism())
+
+
+def test_no_room_is_told_apart_from_bad_data(story, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("versadp.release.making.write_groups", full)
+    with pytest.raises(ReleaseError, match="ENOSPC") as caught:
+        act(story, "release")
+    assert "run the same command again" in str(caught.value)
+    assert begun(story) == 1
+
+
+# what a release and a ledger may go through ----------------------------------------------------------------------
+
+
+def test_an_output_that_was_deleted_comes_back_the_same(story, undisturbed):
+    act(story, "release")
+    shutil.rmtree(story / "out")
+    act(story, "release")
+    assert contents(story) == undisturbed
+    assert begun(story) == 1
+
+
+def test_parts_that_are_lost_or_changed_before_publication_are_made_again(half, undisturbed):
+    (scratch,) = half.glob(".out.*.partial")
+    (scratch / "release" / "part-00000.parquet").unlink()
+    data = bytearray((scratch / "release" / "part-00001.parquet").read_bytes())
+    data[len(data) // 2] ^= 1
+    (scratch / "release" / "part-00001.parquet").write_bytes(data)
+    act(half, "release")
+    assert contents(half) == undisturbed
+
+
+def test_an_output_that_was_changed_is_refused(people):
+    part = people / "out" / "part-00001.parquet"
+    data = bytearray(part.read_bytes())
+    data[100] ^= 1
+    part.write_bytes(data)
+    with pytest.raises(ReleaseError):
+        act(people, "release")
+    part.unlink()
+    for verb in ("release", "append", "finalize"):
+        with pytest.raises(VersadpError):
+            act(people, verb)
+    assert begun(people) == 1
+
+
+def test_a_release_restored_from_a_backup_is_refused(people):
+    shutil.copytree(people / "out", people / "backup")
+    act(people, "append")
+    shutil.rmtree(people / "out")
+    shutil.move(people / "backup", people / "out")
+    with pytest.raises(StateError, match="restored"):
+        act(people, "append")
+
+
+def restore(folder, names):
+    for name in names:
+        shutil.copy2(folder / "backup" / name, folder / "out.provider" / name)
+
+
+@pytest.mark.parametrize("names", [["ledger.sqlite"], ["anchor.json"], ["ledger.sqlite", "anchor.json"]])
+def test_a_ledger_restored_from_a_backup_is_refused(people, names):
+    """Alone it does not fit its anchor; with its anchor it does not know the release that is there."""
+    shutil.copytree(people / "out.provider", people / "backup")
+    act(people, "append")
+    before = contents(people)
+    restore(people, names)
+    for verb in ("append", "release", "finalize"):
+        with pytest.raises(StateError, match=r"restored|latest"):
+            act(people, verb)
+    assert contents(people) == before
+
+
+@pytest.mark.parametrize("names", [["ledger.sqlite"], ["anchor.json"], ["ledger.sqlite", "anchor.json"]])
+def test_a_ledger_that_was_deleted_is_refused(people, half, names):
+    for folder, verb in ((people, "append"), (half, "release")):
+        for name in names:
+            (folder / "out.provider" / name).unlink()
+        with pytest.raises(StateError, match="missing"):
+            act(folder, verb)
+
+
+def test_a_state_folder_that_was_deleted_is_refused(people):
+    shutil.rmtree(people / "out.provider")
+    with pytest.raises(ReleaseError, match="exists already"):
+        act(people, "release")
+    with pytest.raises(StateError, match="no state folder"):
+        act(people, "append")
+
+
+def flips(folder, name, count):
+    """Flip one bit at places all over a file: refused, or without effect; never a release that should not be."""
+    story = folder / "story"
+    data = (story / "out.provider" / name).read_bytes()
+    harmless = 0
+    for at in np.linspace(0, len(data) - 1, count).astype(int):
+        other = folder / f"flip{at}"
+        shutil.copytree(story, other)
+        changed = bytearray(data)
+        changed[at] ^= 1 << (at % 8)
+        (other / "out.provider" / name).write_bytes(changed)
+        try:
+            act(other, "append")
+            harmless += 1
+        except VersadpError:
+            continue
+        yield other
+        shutil.rmtree(other)
+    assert harmless < count
+
+
+@pytest.mark.parametrize(("name", "count"), [("ledger.sqlite", 25), ("anchor.json", 6), ("ledger.key", 4)])
+def test_a_flipped_bit_in_the_state(tmp_path, name, count):
+    story = prepare(tmp_path / "story", people=True)
+    act(story, "release")
+    shutil.copytree(story, tmp_path / "undisturbed")
+    act(tmp_path / "undisturbed", "append")
+    for other in flips(tmp_path, name, count):
+        assert contents(other) == contents(tmp_path / "undisturbed")
+
+
+def test_an_entry_that_was_edited_or_cut_is_refused(people):
+    ledger = people / "out.provider" / "ledger.sqlite"
+    shutil.copytree(people / "out.provider", people / "backup")
+    for statement in (
+        "UPDATE entries SET body = replace(body, '100000', '000001')",
+        "DELETE FROM entries WHERE number = (SELECT max(number) FROM entries)",
+        "UPDATE entries SET body = '{}' WHERE number = 2",
+        "DELETE FROM people",
+        "UPDATE people SET rows = zeroblob(length(rows))",
+        "DROP TABLE people",
+        "DROP TABLE entries",
+    ):
+        database = sqlite3.connect(ledger)
+        database.execute(statement)
+        database.commit()
+        database.close()
+        with pytest.raises(StateError):
+            act(people, "append")
+        restore(people, ["ledger.sqlite", "anchor.json"])
+    act(people, "append")
+
+
+# two at once ---------------------------------------------------------------------------------------------------
+
+
+def _stopping(folder, verb, options, point):
+    checkpoints.watch(lambda name: os.kill(os.getpid(), signal.SIGSTOP) if name == point else None)
+    act(folder, verb, options)
+
+
+@pytest.mark.parametrize("data", ["data.parquet", "other.parquet"])
+@pytest.mark.parametrize("point", ["after begin entry", "after publish entry"])
+def test_two_writers(story, undisturbed, data, point):
+    """One is stopped in the middle of its work; the other is refused, whatever it brings; the first then finishes."""
+    pq.write_table(table(ROWS, 5), story / "other.parquet")
+    first = _context().Process(target=_stopping, args=(str(story), "release", None, point))
+    first.start()
+    wait_for_stop(first.pid)
+    with pytest.raises(StateError, match="another process"):
+        act(story, "release", {"data": story / data})
+    os.kill(first.pid, signal.SIGCONT)
+    first.join(60)
+    assert first.exitcode == 0
+    assert contents(story) == undisturbed
+    if data == "data.parquet":
+        act(story, "release", {"data": story / data})
+    else:
+        with pytest.raises(ReleaseError, match="other records"):
+            act(story, "release", {"data": story / data})
+    assert contents(story) == undisturbed
+    assert begun(story) == 1
+
+
+def wait_for_stop(pid):
+    for _ in range(600):
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            return
+        time.sleep(0.05)
+    raise AssertionError("the first process did not get there")
+
+
+def test_many_writers_at_once_spend_once(story, undisturbed):
+    processes = [start(story, "release") for _ in range(4)]
+    for process in processes:
+        process.join(60)
+    assert {process.exitcode for process in processes} <= {0, 3}
+    assert any(process.exitcode == 0 for process in processes)
+    assert contents(story) == undisturbed
+    assert begun(story) == 1
+
+
+def test_without_the_lock_the_ledger_itself_lets_only_one_spend(story, monkeypatch):
+    """Two who both read the ledger before either wrote: the second is turned away inside its transaction."""
+    from versadp.release.ledger import Ledger
+
+    act(story, "release")
+    key = (story / "out.provider" / "ledger.key").read_bytes()
+    one, two = Ledger(story / "out.provider", key), Ledger(story / "out.provider", key)
+    one.add({"kind": "begin", "release": "a", "batch": 0})
+    with pytest.raises(StateError, match="in the meantime"):
+        two.add({"kind": "begin", "release": "b", "batch": 0})
+    one.close()
+    two.close()
+
+
+def test_a_ledger_that_is_locked(story, undisturbed, monkeypatch):
+    act(story, "release")
+    shutil.rmtree(story / "out")
+    monkeypatch.setattr("versadp.release.ledger.BUSY_SECONDS", 0.1)
+    database = sqlite3.connect(story / "out.provider" / "ledger.sqlite", isolation_level=None)
+    database.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StateError, match="locked"):
+        act(story, "release")
+    database.close()
+    act(story, "release")
+    assert contents(story) == undisturbed
+
+
+# going on otherwise than one began --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 777, 8192, 1_000_000])
+def test_resume_with_another_chunk_size_and_engine(half, undisturbed, rows):
+    if rows > 1:
+        act(half, "release", {"batch_rows": rows, "engine": "threads"})
+    else:
+        act(half, "release", {"batch_rows": 100, "engine": "local"})
+    assert contents(half) == undisturbed
+
+
+def test_resume_without_its_key_or_with_another(half):
+    (key,) = (half / "out.provider").glob("release-*.key")
+    original = key.read_bytes()
+    key.write_bytes(vdp.fresh_key())
+    with pytest.raises(KeyMaterialError, match="not that of this release"):
+        act(half, "release")
+    key.unlink()
+    with pytest.raises(KeyMaterialError, match="missing"):
+        act(half, "release")
+    key.write_bytes(original)
+    with pytest.raises(KeyMaterialError, match="another key"):
+        act(half, "release", {"key": vdp.fresh_key()})
+    ledger_key = half / "out.provider" / "ledger.key"
+    ledger_key.rename(half / "aside")
+    with pytest.raises(KeyMaterialError, match="gone"):
+        act(half, "release")
+    ledger_key.write_bytes(vdp.fresh_key())
+    with pytest.raises(StateError, match="does not belong"):
+        act(half, "release")
+    assert not (half / "out").exists()
+
+
+@pytest.mark.parametrize("at", [0, 9000, ROWS - 1])
+def test_data_that_changed_since_the_release_began(half, undisturbed, at):
+    """Rows that were read before, rows that were not: whatever was recorded must still be there."""
+    changed = table().to_pandas()
+    changed.loc[at, "x"] = 0.123
+    original = (half / "data.parquet").read_bytes()
+    changed.to_parquet(half / "data.parquet", index=False)
+    if at < 2 * 8192:
+        with pytest.raises(StateError, match="not those with which"):
+            act(half, "release")
+        assert not (half / "out").exists()
+        (half / "data.parquet").write_bytes(original)
+        act(half, "release")
+        assert contents(half) == undisturbed
+    else:  # the third part had not been read: nothing of it was ever made
+        act(half, "release")
+        assert {n: b for n, b in contents(half).items() if n < "part-00002"}.items() >= {
+            n: undisturbed[n] for n in ("part-00000.parquet", "part-00001.parquet")
+        }.items()
+
+
+def test_fewer_records_than_before(half):
+    pq.write_table(table(8192), half / "data.parquet")
+    with pytest.raises(StateError, match="not those with which"):
+        act(half, "release")
+
+
+def test_beginning_anew(half):
+    pq.write_table(table(5000), half / "data.parquet")
+    with pytest.raises(StateError, match="--restart"):
+        act(half, "release")
+    (old,) = (half / "out.provider").glob("release-*.key")
+    act(half, "release", {"restart": True, "key": None})
+    assert len(vdp.load(half / "out")) == 5000
+    assert not old.exists()
+    assert begun(half) == 1
+    with pytest.raises(ReleaseError, match="complete"):
+        act(half, "release", {"restart": True})
+
+
+def test_other_noise_is_not_mixed_in(half):
+    with pytest.raises(ParameterError, match="other noise"):
+        release_file(half / "data.parquet", half / "out", mechanism(scale=0.7))
+
+
+def test_data_that_change_under_the_reader(story, undisturbed):
+    """A new file in place of the old one does not matter; one that is cut short is noticed, and nothing is seen."""
+    seen = []
+
+    def swap(name):
+        if name == "part written" and not seen:
+            seen.append(name)
+            pq.write_table(table(ROWS, 3), story / "new.parquet")
+            (story / "new.parquet").replace(story / "data.parquet")
+
+    checkpoints.watch(swap)
+    try:
+        act(story, "release", {"batch_rows": 500})
+    finally:
+        checkpoints.unwatch(swap)
+    assert contents(story) == undisturbed
+
+
+def test_data_that_are_cut_under_the_reader(story):
+    def cut(name):
+        if name == "part written":
+            os.truncate(story / "data.parquet", 20_000)
+
+    checkpoints.watch(cut)
+    try:
+        with pytest.raises((DataError, StateError)):
+            act(story, "release", {"batch_rows": 500})
+    finally:
+        checkpoints.unwatch(cut)
+    assert not (story / "out").exists()
+    assert leftovers(story) == []
+
+
+def test_partitions_that_changed_places(tmp_path):
+    folder = prepare(tmp_path / "story")
+    (folder / "parts").mkdir()
+    for i in range(3):
+        pq.write_table(table(8192, i * 8192), folder / "parts" / f"{i}.parquet")
+    options = {"data": folder / "parts"}
+    assert killed_at(folder, "release", "after part entry", 2, options)
+    names = [folder / "parts" / f"{i}.parquet" for i in (0, 1, 2)]
+    names[0].rename(folder / "parts" / "x")
+    names[1].rename(names[0])
+    (folder / "parts" / "x").rename(names[1])
+    with pytest.raises(StateError, match="not those with which"):
+        act(folder, "release", options)
+
+
+def test_the_same_task_twice(people):
+    """An append that is run again changes nothing and costs nothing."""
+    first = act(people, "append")
+    assert (first.new, first.skipped) == (11_000, 1000)
+    before = contents(people)
+    again = act(people, "append")
+    assert (again.new, again.skipped, again.charged) == (0, 12_000, 0)
+    assert contents(people) == before
+    assert leftovers(people) == []
+
+
+def test_a_release_that_goes_on_elsewhere(half, undisturbed):
+    """The same key in memory gives what the interrupted release gives."""
+    act(half, "release")
+    values = mechanism(PLAIN).release(table(), key=KEY).frame["x"].to_numpy()
+    assert (vdp.load(half / "out").frame["x"].to_numpy() == values).all()

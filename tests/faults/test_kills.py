@@ -1,0 +1,160 @@
+"""SIGKILL at every named point and at random times: resumed, a release has the same bytes and one charge."""
+
+import random
+import time
+
+import pytest
+
+import versadp as vdp
+from faults.fault_driver import (
+    MORE,
+    ROWS,
+    act,
+    begun,
+    check_view,
+    contents,
+    copy,
+    killed_at,
+    leftovers,
+    points,
+    prepare,
+    start,
+)
+
+TOTAL = ROWS + MORE - 1000
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Both stories, told without a disturbance: their bytes, and the points that they pass."""
+    out = {}
+    for people in (False, True):
+        folder = prepare(tmp_path_factory.mktemp("undisturbed") / "story", people=people)
+        passed = points(folder, "release")
+        out["people release" if people else "release"] = (contents(folder), passed)
+        if people:
+            out["append"] = (None, points(folder, "append"))
+            out["append"] = (contents(folder), out["append"][1])
+    return out
+
+
+def finished(folder, verb, undisturbed):
+    """Finish, and compare with the undisturbed story."""
+    check_view(folder, {ROWS, TOTAL})
+    act(folder, verb)
+    people = (folder / "more.parquet").exists()
+    name = "append" if verb == "append" else "people release" if people else "release"
+    assert contents(folder) == undisturbed[name][0]
+    assert begun(folder) == (2 if verb == "append" else 1)
+    assert leftovers(folder) == []
+
+
+def released(tmp_path):
+    folder = prepare(tmp_path / "story", people=True)
+    act(folder, "release")
+    return folder
+
+
+RELEASE_POINTS = [
+    "after begin commit",
+    "after begin entry",
+    "part written",
+    "before rename",
+    "after rename",
+    "before part commit",
+    "after part commit",
+    "before publish commit",
+    "after publish entry",
+    "after publication",
+    "before done commit",
+    "after done commit",
+]
+
+
+@pytest.mark.parametrize("point", RELEASE_POINTS)
+def test_a_release_that_is_killed_and_resumed(tmp_path, undisturbed, point):
+    folder = prepare(tmp_path / "story")
+    assert killed_at(folder, "release", point, 2 if "part" in point or "rename" in point else 1)
+    finished(folder, "release", undisturbed)
+
+
+@pytest.mark.parametrize(
+    "point", ["before create commit", "after create commit", "before begin commit", "before replace"]
+)
+def test_a_release_that_is_killed_before_it_began(tmp_path, undisturbed, point):
+    folder = prepare(tmp_path / "story")
+    assert killed_at(folder, "release", point)
+    finished(folder, "release", undisturbed)
+
+
+@pytest.mark.parametrize("point", ["after begin entry", "after part commit", "after publish entry", "part moved"])
+def test_an_append_that_is_killed_and_resumed(tmp_path, undisturbed, point):
+    folder = released(tmp_path)
+    assert killed_at(folder, "append", point)
+    finished(folder, "append", undisturbed)
+
+
+@pytest.mark.parametrize("point", ["after finalize commit", "before unlink"])
+def test_a_finalize_that_is_killed_and_run_again(tmp_path, point):
+    folder = released(tmp_path)
+    assert killed_at(folder, "finalize", point)
+    act(folder, "finalize")
+    assert list((folder / "out.provider").glob("*.key")) == []
+    with pytest.raises(vdp.errors.KeyMaterialError, match="finalised"):
+        act(folder, "append")
+
+
+def test_the_points_of_the_tests_are_all_there_are(undisturbed):
+    """A new point without a test shows up here."""
+    passed = {name for _, names in undisturbed.values() for name, _ in names}
+    tested = {*RELEASE_POINTS, "part moved", "before replace"}
+    kinds = ("create", "begin", "part", "publish", "done")
+    rest = {f"{when} {kind} {what}" for when in ("before", "after") for kind in kinds for what in ("entry", "commit")}
+    assert passed <= tested | rest
+
+
+@pytest.mark.slow
+def test_every_point_of_every_story(tmp_path, undisturbed):
+    kills = 0
+    stories = {
+        "release": prepare(tmp_path / "plain"),
+        "people release": prepare(tmp_path / "people", people=True),
+        "append": released(tmp_path),
+    }
+    for name, (_, passed) in undisturbed.items():
+        for i, (point, nth) in enumerate(passed):
+            folder = copy(stories[name], tmp_path / name / str(i))
+            kills += killed_at(folder, name.split()[-1], point, nth)
+            finished(folder, name.split()[-1], undisturbed)
+    assert kills >= 120
+
+
+def random_kills(tmp_path, undisturbed, wanted, seed):
+    """Kill again and again at random times until one process gets through; then begin a new story."""
+    rng, kills, stories = random.Random(seed), 0, 0
+    while kills < wanted:
+        people = stories % 2 == 1
+        folder = prepare(tmp_path / str(stories), people=people)
+        for verb in ("release", "append") if people else ("release",):
+            while True:
+                process = start(folder, verb, {"batch_rows": rng.choice([777, 5000, 100_000])})
+                process.join(rng.uniform(0.0, 0.35))
+                if process.exitcode is not None:
+                    assert process.exitcode == 0, [path.read_text() for path in folder.glob("refused-*")]
+                    break
+                process.kill()
+                process.join()
+                kills += 1
+                check_view(folder, {ROWS, TOTAL})
+            finished(folder, verb, undisturbed)
+        stories += 1
+    return kills
+
+
+def test_random_kills_thinned(tmp_path, undisturbed):
+    assert random_kills(tmp_path, undisturbed, 6, seed=time.time_ns()) >= 6
+
+
+@pytest.mark.slow
+def test_random_kills(tmp_path, undisturbed):
+    assert random_kills(tmp_path, undisturbed, 200, seed=0) >= 200
