@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.correction.kernel import cubic
 from versadp.errors import ParameterError
 from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared
 from versadp.losses.base import kernel, step
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SUPPORTED = (Squared, Logistic, Poisson, Check, Hinge, Huber)
-NODES, GRID, SMALL = 48, 2048, 1e-4
+NODES, GRID, SMALL = 32, 1024, 1e-4
 
 
 @dataclass(frozen=True)
@@ -49,32 +50,50 @@ class Analytic:
 
     def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, Array, Array | None]:  # noqa: ARG002
         """Return design, response and weights: there is nothing to draw."""
-        m, y = self.model.rows(batch.z, np.arange(batch.rows), batch)
+        m, y = self.model.rows(batch.z, None, batch)
         return m, y, batch.weight
 
     def evaluate(
         self, rows: tuple[Array, Array, Array | None], theta: Array, mix: Array, *, hessian: bool
     ) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
+        along, aside, pull, total = self._terms(rows, theta, hessian=hessian)
+        out = rows[0] * along[:, None] + aside[:, None] * pull
+        return out[:, None] * mix.sum(axis=1)[None, :, None], total
+
+    def sums(
+        self, rows: tuple[Array, Array, Array | None], theta: Array, *, hessian: bool
+    ) -> tuple[int, Array, Array, Array]:
+        """Return number, sum of scores, of their products and of Hessians, without an array of scores."""
+        m = rows[0]
+        along, aside, pull, total = self._terms(rows, theta, hessian=hessian)
+        score = along @ m + aside.sum() * pull
+        cross = np.outer((along * aside) @ m, pull)
+        outer = m.T @ (m * (along * along)[:, None]) + cross + cross.T + (aside @ aside) * np.outer(pull, pull)
+        return len(m), score[None], outer, total
+
+    def _terms(
+        self, rows: tuple[Array, Array, Array | None], theta: Array, *, hessian: bool
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return the score as `along * m + aside * pull`, and the Hessian."""
         m, y, weight = rows
         model, noisy = self.model, self.model.noisy
         alpha = model.slope(theta, self.units.dim)
         pull = np.zeros(model.size)
         pull[noisy] = 2 * alpha[model.columns[noisy]]
         v, turn, extra = _variable(model.loss, m @ theta, y)
-        first, by_t, second, mixed, by_tt = corrected(
-            model.loss, v, float(alpha @ alpha), self.units.exact_rate, model.bandwidth
-        )
-        w = np.ones(len(m)) if weight is None else weight
-        out = m * (w * (first * turn + extra))[:, None] + (w * by_t)[:, None] * pull
-        scores = out[:, None] * mix.sum(axis=1)[None, :, None]
+        rate = self.units.exact_rate
+        first, by_t, *bends = corrected(model.loss, v, float(alpha @ alpha), rate, model.bandwidth, bent=hessian)
+        w = 1.0 if weight is None else weight
+        along, aside = w * (first * turn + extra), w * by_t
         if not hessian:
-            return scores, np.zeros((model.size, model.size))
-        total = m.T @ (m * (w * second)[:, None])
-        cross = np.outer((w * mixed * turn) @ m, pull)
-        total += cross + cross.T + np.sum(w * by_tt) * np.outer(pull, pull)
-        total[noisy, noisy] += 2 * np.sum(w * by_t)
-        return scores, total
+            return along, aside, pull, np.zeros((model.size, model.size))
+        second, mixed, by_tt = (w * bend for bend in bends)
+        total = m.T @ (m * second[:, None])
+        cross = np.outer((mixed * turn) @ m, pull)
+        total += cross + cross.T + by_tt.sum() * np.outer(pull, pull)
+        total[noisy, noisy] += 2 * aside.sum()
+        return along, aside, pull, total
 
 
 def _variable(loss: IndexLoss, u: Array, y: Array) -> tuple[Array, Array | float, Array | float]:
@@ -86,8 +105,10 @@ def _variable(loss: IndexLoss, u: Array, y: Array) -> tuple[Array, Array | float
     return u, 1.0, -y
 
 
-def corrected(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, ...]:
-    """Return `G_v, G_t, G_vv, G_vt, G_tt` of the corrected loss at each v."""
+def corrected(
+    loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float, *, bent: bool = True
+) -> tuple[Array, ...]:
+    """Return `G_v, G_t` of the corrected loss at each v, and `G_vv, G_vt, G_tt` too if `bent`."""
     one = np.ones_like(v)
     if isinstance(loss, Squared):
         return v, -(1 - rate) / 2 * one, one, 0 * one, 0 * one
@@ -106,10 +127,12 @@ def corrected(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float
     low, high = float(v.min(initial=0.0)), float(v.max(initial=0.0))
     grid = np.linspace(low - 1e-3, high + 1e-3, GRID)
     here = _table(loss, grid, t, rate, bandwidth)
+    if not bent:
+        return tuple(_interpolate(grid, np.stack(here[:2], axis=1), v))
     d = SMALL * max(t, 1e-6)
     up, down = (_table(loss, grid, t + sign * d, rate, bandwidth) for sign in (1, -1))
     table = np.stack([*here, (up[0] - down[0]) / (2 * d), (up[1] - down[1]) / (2 * d)], axis=1)
-    return tuple(_interpolate(grid, table, v).T)
+    return tuple(_interpolate(grid, table, v))
 
 
 def _table(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, Array, Array]:
@@ -178,17 +201,7 @@ def _smoothed(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float
 
 
 def _interpolate(grid: Array, table: Array, v: Array) -> Array:
-    """Return rows of the table at v, by cubic interpolation on a uniform grid."""
-    width = grid[1] - grid[0]
-    at = np.clip(((v - grid[0]) / width).astype(np.int64), 1, grid.size - 3)
-    x = (v - grid[at]) / width
-    weights = (
-        -x * (x - 1) * (x - 2) / 6,
-        (x + 1) * (x - 1) * (x - 2) / 2,
-        -(x + 1) * x * (x - 2) / 2,
-        (x + 1) * x * (x - 1) / 6,
-    )
-    out: Array = weights[0][:, None] * table[at - 1]
-    for k in range(1, 4):
-        out += weights[k][:, None] * table[at - 1 + k]
+    """Return the table's columns at v, (columns, n), by cubic interpolation on a uniform grid."""
+    out = np.empty((table.shape[1], v.size))
+    cubic(float(grid[0]), float(grid[1] - grid[0]), table, v, out)
     return out

@@ -16,11 +16,13 @@ No factor 1/r appears, so the variance stays bounded as r goes to 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.correction.kernel import DAMPED, FADE, ONE, add_terms, index_at
+from versadp.correction.profiles import Damped, Fade, One
 from versadp.correction.signed import stratified
 from versadp.losses.record import differences
 
@@ -34,26 +36,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Points of a batch, with all of their geometry that does not depend on theta."""
-
-    m: Array  # design (n, p)
-    y: Array
-    p1: Array  # P' and P'' of each block column (n, d)
-    p2: Array
-    e: Array
-    q: Array
-    outside: Array  # number of columns outside the box
-    profile: tuple[Array, Array, Array]  # factor and derivatives in q, each (n, members)
-
-
-@dataclass(frozen=True)
 class Places:
-    """X1 (or X2 in its stead) and the second randomisations of a batch."""
+    """X1 (or X2 in its stead) and the second randomisations of a batch, and what does not move with them."""
 
-    first: tuple[Place, ...]
-    second: tuple[Place, ...]
-    weight: Array | None
+    first: tuple[Array, ...]
+    second: tuple[Array, ...]
+    design: Array
+    response: Array
+    weight: Array
 
 
 @dataclass(frozen=True)
@@ -87,83 +77,70 @@ class Laplacian:
         """The members."""
         return tuple("soft clip" if self.soft and p.name == "none" else p.name for p in self.profiles)
 
+    @property
+    def points(self) -> int:
+        """Numbers that are kept for a record."""
+        return self.units.dim * (1 + self.count * (2 if self.paired else 1))
+
     def prepare(self, batch: Batch, rng: np.random.Generator) -> Places:
-        """Draw the points of a batch and keep their geometry."""
-        z, rate = batch.z, self.units.exact_rate
+        """Draw the points of a batch."""
+        z, rate = np.ascontiguousarray(batch.z), self.units.exact_rate
+        response = np.zeros(len(z)) if self.model.response >= 0 else self.model.target(batch)
+        weight = np.ones(len(z)) if batch.weight is None else batch.weight
+        fixed = (np.ascontiguousarray(self.model.public(batch)), response, weight)
         if rate == 0:  # S vanishes
-            here = self._place(z, batch)
-            return Places((here,), (here,), batch.weight)
+            return Places((z,), (z,), *fixed)
         s = stratified(rng, len(z), self.count, z.shape[1]) * np.sqrt(rate)
         signs = (1.0, -1.0) if self.paired else (1.0,)
-        second = tuple(self._place(z + sign * s[:, k], batch) for k in range(self.count) for sign in signs)
-        return Places(second if self.at_second else (self._place(z, batch),), second, batch.weight)
+        second = tuple(z + sign * s[:, k] for k in range(self.count) for sign in signs)
+        return Places(second if self.at_second else (z,), second, *fixed)
 
     def evaluate(self, places: Places, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
-        n, size = len(places.second[0].m), self.model.size
-        out, total = np.zeros((n, len(mix), size)), np.zeros((size, size))
+        n, size = len(places.weight), self.model.size
+        into = np.zeros((n, len(mix), size)), np.zeros((size, size))
         half = 0.5 if self.at_second else (1 - self.units.exact_rate) / 2
-        one = np.ones(n) if places.weight is None else places.weight
-        for place in places.first:
-            self._add_value(place, theta, mix, (out, total if hessian else None), one / len(places.first))
-        for place in places.second:
-            scale = -half / len(places.second) * one
-            self._add_laplacian(place, theta, mix, (out, total if hessian else None), scale)
-        return out, total
+        weights = np.ascontiguousarray(mix, dtype=float)
+        for z in places.first:
+            scale = places.weight / len(places.first)
+            self._add(z, places, theta, weights, scale, into, laplacian=False, hessian=hessian)
+        for z in places.second:
+            scale = places.weight * (-half / len(places.second))
+            self._add(z, places, theta, weights, scale, into, laplacian=True, hessian=hessian)
+        lower = np.tril(into[1])
+        return into[0], lower + np.tril(lower, -1).T
 
-    def _place(self, z: Array, batch: Batch) -> Place:
-        c = self.units.clip(z)
-        e = z - c
-        if self.soft:
-            rho = self.soft / (self.soft + np.abs(e))
-            points, p1, p2 = c + e * rho, rho * rho, (-2.0 / self.soft) * np.sign(e) * rho**3
-        else:
-            points, p1, p2 = z, np.ones_like(z), np.zeros_like(z)
-        q = np.einsum("ij,ij->i", e, e)
-        m, y = self.model.rows(points, np.arange(len(z)), batch)
-        kinds = [profile.derivatives(q) for profile in self.profiles]
-        profile = tuple(np.stack(parts, axis=1) for parts in zip(*kinds, strict=True))
-        return Place(m, y, p1, p2, e, q, np.count_nonzero(e, axis=1).astype(float), profile)  # type: ignore[arg-type]
-
-    def _add_value(
-        self, place: Place, theta: Array, mix: Array, into: tuple[Array, Array | None], scale: Array
+    def _add(
+        self,
+        z: Array,
+        places: Places,
+        theta: Array,
+        mix: Array,
+        scale: Array,
+        into: tuple[Array, Array],
+        *,
+        laplacian: bool,
+        hessian: bool,
     ) -> None:
-        out, total = into
-        s, s1 = self.model.loss.derivatives(place.m @ theta, place.y, 2)
-        factor = scale[:, None] * (place.profile[0] @ mix.T)
-        for g in range(len(mix)):
-            out[:, g] += place.m * (s * factor[:, g])[:, None]
-        if total is not None:
-            total += place.m.T @ (place.m * (s1 * factor[:, 0])[:, None])
-
-    def _add_laplacian(
-        self, place: Place, theta: Array, mix: Array, into: tuple[Array, Array | None], scale: Array
-    ) -> None:
-        out, total = into
-        model, noisy = self.model, self.model.noisy
-        columns = model.columns[noisy]
+        """Add the value or the Laplacian at points z: index, then the loss's own derivatives, then the sums."""
+        model, box = self.model, np.stack([self.units.lower, self.units.upper])
+        u, y = np.empty(len(z)), places.response.copy()
+        index_at(z, box, self.soft, model.columns, model.response, places.design, theta, u, y)
+        order = 4 if laplacian else 2
+        s = np.zeros((4, len(z)))
+        s[:order] = model.loss.derivatives(u, y, order)
         alpha = model.slope(theta, self.units.dim)
-        s, s1, s2, s3 = model.loss.derivatives(place.m @ theta, place.y, 4)
-        a2, a1, ag = (place.p1**2) @ alpha**2, place.p2 @ alpha, (place.p1 * place.e) @ alpha
-        square, bend, pull = place.p1[:, columns] ** 2, place.p2[:, columns], (place.e * place.p1)[:, columns]
-        factors = [scale[:, None] * (part @ mix.T) for part in place.profile]
-        for g in range(len(mix)):
-            a, f1 = factors[0][:, g], 2 * factors[1][:, g]
-            lap = 4 * factors[2][:, g] * place.q + f1 * place.outside
-            out[:, g] += place.m * (a * (s2 * a2 + s1 * a1) + 2 * s1 * f1 * ag + s * lap)[:, None]
-            extra = (2 * a * s1)[:, None] * alpha[columns] * square
-            out[:, g, noisy] += extra + (a * s)[:, None] * bend + (2 * s * f1)[:, None] * pull
-        if total is not None:
-            a, f1 = factors[0][:, 0], 2 * factors[1][:, 0]
-            lap = 4 * factors[2][:, 0] * place.q + f1 * place.outside
-            rad = a * (s3 * a2 + s2 * a1) + 2 * s2 * f1 * ag + s1 * lap
-            total += place.m.T @ (place.m * rad[:, None])
-            b = (2 * a * s2)[:, None] * alpha[columns] * square
-            b += (a * s1)[:, None] * bend + (2 * s1 * f1)[:, None] * pull
-            cross = b.T @ place.m
-            total[noisy] += cross
-            total[:, noisy] += cross.T
-            total[noisy, noisy] += (2 * a * s1) @ square
+        kinds, lengths, rounding = self._coded
+        shape = (kinds, lengths, rounding, mix, scale, *into, hessian)
+        add_terms(laplacian, z, box, self.soft, model.columns, places.design, alpha, s, *shape)
+
+    @cached_property
+    def _coded(self) -> tuple[NDArray[np.int64], Array, float]:
+        """The profiles as numbers, for the compiled loop."""
+        codes = {One: ONE, Fade: FADE, Damped: DAMPED}
+        kinds = np.array([codes[type(profile)] for profile in self.profiles])
+        lengths = np.array([getattr(p, "length", getattr(p, "width", 1.0)) for p in self.profiles], dtype=float)
+        return kinds, lengths, max((getattr(p, "rounding", 0.0) for p in self.profiles), default=0.0)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.correction.kernel import distance2
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Units:
     lower: Array
     upper: Array
     exact_rate: float
+    bounds: tuple[Array, Array]
+    step: Array
 
     @property
     def dim(self) -> int:
@@ -44,8 +47,10 @@ class Units:
         return (x - self.centre) / self.sigma
 
     def to_columns(self, z: Array) -> Array:
-        """Return a block in the columns' own units."""
-        return z * self.sigma + self.centre
+        """Return a block in the columns' own units; what is outside by rounding is on the border of the domain."""
+        x = z * self.sigma + self.centre
+        near = (x > self.bounds[0] - self.step) & (x < self.bounds[1] + self.step)
+        return np.where(near, np.clip(x, *self.bounds), x)
 
     def clip(self, z: Array) -> Array:
         """Return the nearest points of the box."""
@@ -53,8 +58,9 @@ class Units:
 
     def distance2(self, z: Array) -> Array:
         """Return squared distances to the box."""
-        e = z - self.clip(z)
-        return np.asarray(np.einsum("...j,...j->...", e, e))
+        out = np.empty(len(z))
+        distance2(np.ascontiguousarray(z), self.lower, self.upper, out)
+        return out
 
 
 @dataclass(frozen=True)
@@ -148,11 +154,15 @@ class LinearModel(IndexModel):
             alpha[self.response] -= 1.0
         return alpha
 
-    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
-        """Return the design and the response at points z."""
-        m = self.public(batch)[record]
+    def rows(self, z: Array, record: NDArray[Any] | None, batch: Batch) -> tuple[Array, Array]:
+        """Return the design and the response at points z; no `record` means one point a record."""
+        public = self.public(batch)
+        m = public.copy() if record is None else public[record]
         m[:, self.noisy] = z[:, self.columns[self.noisy]]
-        return m, z[:, self.response].copy() if self.response >= 0 else self.target(batch)[record]
+        if self.response >= 0:
+            return m, z[:, self.response].copy()
+        y = self.target(batch)
+        return m, y if record is None else y[record]
 
 
 @dataclass

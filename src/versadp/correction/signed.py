@@ -69,6 +69,14 @@ class Signed:
         """The members."""
         return tuple("clip" if self.clip and p.name == "none" else p.name for p in self.profiles)
 
+    @property
+    def points(self) -> int:
+        """Numbers that are kept for a record, at most on average."""
+        if not self.second:
+            return self.model.size
+        few = all(isinstance(profile, Inside) for profile in self.profiles)
+        return self.model.size * (2 if few else 1 + self.near * (2 if self.paired else 1))
+
     def prepare(self, batch: Batch, rng: np.random.Generator) -> Points:
         """Draw the points of a batch."""
         record, z, weight = self._draw(batch, rng)

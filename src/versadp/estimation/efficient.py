@@ -61,7 +61,7 @@ def efficient(family: Family, small: Family, theta: Array, groups: Groups) -> Fi
             break
         pilot = again
         mix = _weights(small, pilot, groups)
-    return _last_steps(family, pilot.theta, mix, groups)
+    return last_steps(family, pilot.theta, mix, groups)
 
 
 def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
@@ -126,7 +126,7 @@ def simplex_weights(matrix: Array) -> Array:
     return weights
 
 
-def _last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
+def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
     """Step until what is left is far below a standard error; each group by its own combination."""
     for _ in range(6):
         moments = family.moments(theta, mix)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CACHED_ROWS = 200_000
+KEPT_NUMBERS = 30_000_000  # of draws that are kept between passes
 
 
 class Part(Protocol):
@@ -114,7 +114,8 @@ class Family:
 
     def _prepared(self) -> Iterable[Any]:
         """Yield batches with their draws: kept in memory if they are few, drawn again in each pass if not."""
-        if self.source.rows > CACHED_ROWS:
+        points = sum(getattr(part, "points", 1) for part in self.parts)
+        if self.source.rows * points > KEPT_NUMBERS:
             return enumerate(self.source.batches())
         if self._kept is None:
             self._kept = [self._draw(item) for item in enumerate(self.source.batches())]
@@ -129,6 +130,9 @@ class Family:
 
     def _sums(self, item: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
         prepared = item if isinstance(item, list) else self._draw(item)
+        if len(self.parts) == 1 and hasattr(self.parts[0], "sums"):
+            found = self.parts[0].sums(prepared[0], theta, hessian=hessian)
+            return found  # type: ignore[no-any-return]
         score: Array | None = None
         total = np.zeros((self.size, self.size))
         at = 0

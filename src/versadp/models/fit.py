@@ -11,7 +11,7 @@ import numpy as np
 from versadp.correction import CustomModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
-from versadp.estimation import Family, Fit, bandwidth, efficient, solve
+from versadp.estimation import Family, Fit, bandwidth, efficient, last_steps, solve
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.methods import METHODS, parts_of
@@ -139,7 +139,9 @@ def _attempt(
     small = family
     if rows > SAMPLE_ROWS:
         few = parts_of(problem, choice.method, choice.extension, choice.draws, SAMPLE_ROWS)
-        small = Family(few, MemorySource((sample,)), size, choice.engine, choice.seed)
+        # weights need a good part of the records; a start for one member needs less
+        part = sample if choice.method == "efficient" else sample.take(np.arange(SAMPLE_ROWS // 3))
+        small = Family(few, MemorySource((part,)), size, choice.engine, choice.seed)
     if choice.method == "efficient" and len(family.names) > 1:
         groups = problem.groups
         return efficient(family, small, theta, groups), problem
@@ -147,18 +149,14 @@ def _attempt(
 
 
 def _single(family: Family, small: Family, theta: Array) -> Fit:
-    """Solve one member's equation: on a random part first, if there are many records."""
-    one = np.ones(len(family.names)) / len(family.names)
+    """Solve one member's equation: on a random part first, if there are many records, then a step or two on all."""
+    first = solve(small, theta, np.ones(1), tolerance=0.01 if small is family else 0.1)
+    if first.outcome != "converged":
+        return Fit(first.theta, np.full((theta.size, theta.size), np.nan), first.outcome, family.source.rows)
     if small is not family:
-        first = solve(small, theta, one, tolerance=0.1)
-        if first.outcome != "converged":
-            return Fit(first.theta, np.full((theta.size, theta.size), np.nan), first.outcome, family.source.rows)
-        theta = first.theta
-    found = solve(family, theta, one)
-    if found.outcome != "converged":
-        return Fit(found.theta, np.full((theta.size, theta.size), np.nan), found.outcome, family.source.rows)
-    info = {"hessian": found.moments.hessian}
-    return Fit(found.theta, found.moments.covariance(), "converged", found.moments.n, {}, info)
+        return last_steps(family, first.theta, np.ones((1, 1)), (np.arange(theta.size),))
+    info = {"hessian": first.moments.hessian}
+    return Fit(first.theta, first.moments.covariance(), "converged", first.moments.n, {}, info)
 
 
 def _vector(name: str, values: ArrayLike) -> Array:

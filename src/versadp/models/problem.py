@@ -7,7 +7,7 @@ covariance are mapped back linearly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from versadp.losses import Check, Custom, Hinge, Huber, IndexLoss, Logistic, Mea
 from versadp.models.formula import Design, make_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
 
 DESIGN, RESPONSE = "\0design", "\0response"
+KEPT_CELLS = 30_000_000
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,23 @@ class ReleaseSource:
     units: Units
     add: Callable[[dict[str, Array], int], dict[str, Array]]
     weights: Array | None = None
+    _kept: list[Batch] = field(default_factory=list, repr=False)
 
     @property
     def rows(self) -> int:
         """Number of records."""
         return len(self.release)
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield the records."""
+    def batches(self) -> Iterable[Batch]:
+        """Return the records; a release of moderate size is converted once and kept."""
+        width = len(self.release.mechanism.schema.columns)
+        if self.rows * width > KEPT_CELLS:
+            return self._read()
+        if not self._kept:
+            self._kept.extend(self._read())
+        return self._kept
+
+    def _read(self) -> Iterator[Batch]:
         numeric, at = self.release.mechanism.schema.numeric, 0
         for table in self.release.batches():
             block = np.stack([_float(table.column(name)) for name in numeric], axis=1)
@@ -102,7 +112,9 @@ class Problem:
             take = min(left, int(rng.hypergeometric(batch.rows, max(total - batch.rows, 0), min(left, total))))
             chosen.append(batch.take(np.sort(rng.choice(batch.rows, take, replace=False))))
             left, total = left - take, total - batch.rows
-        return _concatenate(chosen)
+        together = _concatenate(chosen)
+        # in random order, so that the first rows are a random part too
+        return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
 
 
 def make_problem(release: Release, formula: str | None, loss: Any, weights: Array | None, size: int | None) -> Problem:
@@ -140,7 +152,9 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
 
 def _units(laplace: Any, centre: Array) -> Units:
     box, sigma = laplace.box, laplace.sigma
-    return Units(centre, sigma, (box.lower - centre) / sigma, (box.upper - centre) / sigma, laplace.exact_rate)
+    bounds = (np.array(laplace.lower), np.array(laplace.upper))
+    lower, upper = (box.lower - centre) / sigma, (box.upper - centre) / sigma
+    return Units(centre, sigma, lower, upper, laplace.exact_rate, bounds, laplace.step)
 
 
 def _formula_problem(release: Release, design: Design, loss: IndexLoss, units: Units, weights: Array | None) -> Problem:
@@ -154,6 +168,7 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, units: U
         raise DataError(f"{size} coefficients need more than {len(release)} records")
     if design.linear and "Intercept" not in design.names:
         units = _units(release.mechanism.channels.laplace, np.zeros(units.dim))
+    _refuse_text(release, design)
     zeros = dict.fromkeys(release.mechanism.schema.numeric, 0.0)
     shape = _response_map(release, design, loss)
 
@@ -256,11 +271,19 @@ def _response_map(release: Release, design: Design, loss: IndexLoss) -> Callable
     return lambda y: np.where(y == values[1], high, low)
 
 
+def _refuse_text(release: Release, design: Design) -> None:
+    first = next(iter(release.batches()), None)
+    numbers = [] if first is None else _public_numbers(release, first)
+    for name in design.used:
+        if first is not None and name in release.mechanism.schema.public and name not in numbers:
+            raise ParameterError(f"public column {name!r} holds text", hint="declare numeric dummies (0 and 1) for it")
+
+
 def _finite(values: Array) -> Array:
     if not np.isfinite(values).all():
         raise ParameterError(
-            "a term of the model is not finite somewhere outside the domain, or on it",
-            hint="methods 'efficient' and 'drcl' with extension 'zero' or 'clip' never leave the domain",
+            "a term of the model is not finite somewhere on the domain, or outside where this method looks too",
+            hint="'efficient', and 'drcl' with extension 'zero' or 'clip', never leave the domain",
         )
     return values
 

@@ -69,7 +69,9 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     model, units = problem.model, problem.units
     if not found.converged or units.exact_rate == 0 or not problem.noisy or isinstance(model, CustomModel):
         return None
-    points = Signed(model, units, (One(),), near=4, far=4).prepare(answer.sample, np.random.default_rng([seed, 0xACE]))
+    rng = np.random.default_rng([seed, 0xACE])
+    few = answer.sample.take(np.arange(min(answer.sample.rows, 20_000)))
+    points = Signed(model, units, (One(),), near=2, far=2).prepare(few, rng)
     psi, hessian = model.score(points.rows, found.theta), found.info["hessian"]
     raw = points.factor[:, 0] @ np.einsum("ip,pq,iq->i", psi, np.linalg.inv(hessian), psi) / points.n
     achieved = np.trace(found.cov @ hessian) * found.n

@@ -27,7 +27,7 @@ _LARGEST = float(2**63 - 2**10)
 _ROW = DEGREE + 1
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile, and keep the machine code on disk where there is a place for it."""
     options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
     try:
@@ -36,7 +36,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
-@_compiled
+@compiled
 def spread(
     coin: NDArray[np.uint64],
     word: NDArray[np.uint64],
@@ -57,7 +57,7 @@ def spread(
         doubt[i] = TABLE_ERROR * r + 2.0**-50 / max(r, 1e-300)
 
 
-@_compiled
+@compiled
 def add_noise(
     words: NDArray[np.uint64],
     root: NDArray[np.float64],
@@ -92,7 +92,7 @@ def add_noise(
             steps[j, i] += -noise if word >> np.uint64(63) else noise
 
 
-@_compiled
+@compiled
 def to_steps(
     values: NDArray[np.float64],
     lower: NDArray[np.float64],
@@ -107,7 +107,7 @@ def to_steps(
             values[j, i] = min(np.rint((x - lower[j]) / step[j]), last[j]) + 0.0
 
 
-@_compiled
+@compiled
 def to_values(
     steps: NDArray[np.float64],
     lower: NDArray[np.float64],
@@ -122,7 +122,7 @@ def to_values(
             steps[j, i] = upper[j] if k == last[j] else lower[j] + k * step[j]
 
 
-@_compiled
+@compiled
 def survey(values: NDArray[np.float64], lower: float, upper: float, most: float, counts: NDArray[np.int64]) -> None:
     """Count what is not finite, what is absurdly large, and what is out of bounds."""
     missing = huge = outside = 0
@@ -136,7 +136,7 @@ def survey(values: NDArray[np.float64], lower: float, upper: float, most: float,
     counts[2] += outside
 
 
-@_compiled
+@compiled
 def redraw(
     coin: NDArray[np.uint64],
     word: NDArray[np.uint64],

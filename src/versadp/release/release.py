@@ -128,7 +128,9 @@ class Release:
         if isinstance(self._source, Folder) and self._opened is None:
             yield from self._source.batches(rows)
         else:
-            yield from self.to_arrow().to_batches(max_chunksize=rows)
+            table = self.to_arrow()
+            for start in range(0, table.num_rows, rows):
+                yield from table.slice(start, rows).combine_chunks().to_batches()
 
     def second(self, random_state: int | np.random.Generator | None = None) -> Any:
         """Return the second randomisation (the paper's Algorithm 1, step 2): numeric columns with noise added again.
