@@ -39,7 +39,7 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
     profile = mechanism.privacy("record")
     if target is None:
         delta = min(2 * float(profile.delta_floor) + 1e-6, (1 + float(profile.delta_floor)) / 2)
-        return whole(float(profile.epsilon(delta)), delta)
+        return whole(math.nextafter(float(profile.epsilon(delta)), math.inf), delta)
     epsilon, delta = target
     if not float(profile.delta(epsilon)) <= delta:
         raise ParameterError(f"the mechanism does not keep ({epsilon:g}, {delta:g}) for a whole record")
@@ -47,18 +47,34 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
 
 
 def whole(epsilon: float, delta: float) -> tuple[int, int]:
-    """Return a pair in whole units, rounded up.
+    """Return a pair in whole units, rounded up; a number is taken as it is written, so that 0.1 is a tenth.
 
     Examples
     --------
     >>> whole(0.1, 1e-13)
-    (100001, 1)
+    (100000, 1)
     """
-    if not (0 <= epsilon < math.inf and 0 <= delta <= 1):
-        raise ParameterError("a charge needs an epsilon of 0 or more and a delta between 0 and 1")
-    # as fractions: 0.1 is a little more than a tenth, and stays so
-    millionths = math.ceil(Fraction(epsilon) * EPSILON_UNIT)
-    return min(millionths, _MOST), math.ceil(Fraction(delta) * DELTA_UNIT)
+    exact = _exact(epsilon, delta)
+    return min(math.ceil(exact[0]), _MOST), math.ceil(exact[1])
+
+
+def allowance(epsilon: float, delta: float) -> tuple[int, int]:
+    """Return a budget in whole units, rounded down.
+
+    Examples
+    --------
+    >>> allowance(0.3, 1e-13)
+    (300000, 0)
+    """
+    exact = _exact(epsilon, delta)
+    return min(math.floor(exact[0]), _MOST), math.floor(exact[1])
+
+
+def _exact(epsilon: float, delta: float) -> tuple[Fraction, Fraction]:
+    for value, most in ((epsilon, math.inf), (delta, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most or value == math.inf:
+            raise ParameterError("a charge or budget needs a finite epsilon of 0 or more and a delta between 0 and 1")
+    return Fraction(repr(float(epsilon))) * EPSILON_UNIT, Fraction(repr(float(delta))) * DELTA_UNIT
 
 
 def spelled(charge: tuple[int, int]) -> str:

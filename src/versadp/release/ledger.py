@@ -91,7 +91,7 @@ class Ledger:
                 self._database.execute("INSERT INTO people VALUES (?, ?, ?, ?)", place)
             reached(f"before {entry['kind']} commit")
         reached(f"after {entry['kind']} commit")
-        self.entries.append(body)
+        self.entries.append(json.loads(text))  # as it will be read
         self._head = head
         _write_anchor(self._folder, number, head)
         reached(f"after {entry['kind']} entry")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from versadp.errors import KeyMaterialError, ParameterError, ReleaseError
 from versadp.noise.words import check_key
-from versadp.release.charges import charge_of, whole
+from versadp.release.charges import allowance, charge_of
 from versadp.release.making import writing
 from versadp.release.opening import begin, check_same, find, give_up, home_of, look, scratch_of
 from versadp.release.release import Release, load
@@ -101,7 +101,7 @@ def release_file(
     charge = charge_of(mechanism, target)
     if place.exists() and not home.exists():
         raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
-    limit = None if budget is None else whole(*budget)
+    limit = None if budget is None else allowance(*budget)
     with writing(), State(home, make=True, shared=state is not None, budget=limit) as opened:
         run = Run(opened, source, mechanism, batch_rows, engine, progress)
         history = find(opened, place)
