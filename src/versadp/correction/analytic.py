@@ -129,9 +129,10 @@ def corrected(
     here = _table(loss, grid, t, rate, bandwidth)
     if not bent:
         return tuple(_interpolate(grid, np.stack(here[:2], axis=1), v))
-    d = SMALL * max(t, 1e-6)
-    up, down = (_table(loss, grid, t + sign * d, rate, bandwidth) for sign in (1, -1))
-    table = np.stack([*here, (up[0] - down[0]) / (2 * d), (up[1] - down[1]) / (2 * d)], axis=1)
+    ends = (t * (1 - SMALL), t * (1 + SMALL) + 1e-12)
+    down, up = (_table(loss, grid, end, rate, bandwidth) for end in ends)
+    width = ends[1] - ends[0]
+    table = np.stack([*here, (up[0] - down[0]) / width, (up[1] - down[1]) / width], axis=1)
     return tuple(_interpolate(grid, table, v))
 
 

@@ -103,26 +103,18 @@ class Laplacian:
         weights = np.ascontiguousarray(mix, dtype=float)
         for z in places.first:
             scale = places.weight / len(places.first)
-            self._add(z, places, theta, weights, scale, into, laplacian=False, hessian=hessian)
+            self._add(z, places, theta, into, how=(weights, scale, False, hessian))
         for z in places.second:
             scale = places.weight * (-half / len(places.second))
-            self._add(z, places, theta, weights, scale, into, laplacian=True, hessian=hessian)
+            self._add(z, places, theta, into, how=(weights, scale, True, hessian))
         lower = np.tril(into[1])
         return into[0], lower + np.tril(lower, -1).T
 
     def _add(
-        self,
-        z: Array,
-        places: Places,
-        theta: Array,
-        mix: Array,
-        scale: Array,
-        into: tuple[Array, Array],
-        *,
-        laplacian: bool,
-        hessian: bool,
+        self, z: Array, places: Places, theta: Array, into: tuple[Array, Array], *, how: tuple[Array, Array, bool, bool]
     ) -> None:
         """Add the value or the Laplacian at points z: index, then the loss's own derivatives, then the sums."""
+        mix, scale, laplacian, hessian = how
         model, box = self.model, np.stack([self.units.lower, self.units.upper])
         u, y = np.empty(len(z)), places.response.copy()
         index_at(z, box, self.soft, model.columns, model.response, places.design, theta, u, y)

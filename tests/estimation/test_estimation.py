@@ -1,0 +1,90 @@
+"""Solving and combining: weights, closed-form variances, outcomes."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import versadp as vdp
+from versadp.estimation.efficient import simplex_weights
+from versadp.estimation.newton import definite
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_simplex_weights_against_a_grid(seed):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(3, 3))
+    matrix = root @ root.T + 0.1 * np.eye(3)
+    w = simplex_weights(matrix)
+    assert w.sum() == pytest.approx(1)
+    assert (w >= 0).all()
+    grid = np.array([(a, b, 1 - a - b) for a in np.linspace(0, 1, 101) for b in np.linspace(0, 1 - a, 101)])
+    values = np.einsum("ij,jk,ik->i", grid, matrix, grid)
+    assert w @ matrix @ w <= values.min() + 1e-12
+
+
+def test_a_combination_is_never_worse_than_its_best_member():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        root = rng.normal(size=(4, 4))
+        matrix = root @ root.T
+        w = simplex_weights(matrix)
+        assert w @ matrix @ w <= np.diag(matrix).min() + 1e-12
+
+
+def test_definite_does_not_look_at_units():
+    good = np.array([[2.0, 0.5], [0.5, 1.0]])
+    units = np.diag([1e-6, 1e6])
+    assert definite(good)
+    assert definite(units @ good @ units)
+    assert not definite(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    assert not definite(np.full((2, 2), np.nan))
+
+
+# the closed forms of the paper's proposition on linear regression -----------------------------------------------------
+
+
+def asymptotic(theta, sigma, lam, rate, moment):
+    """AsyVar of SL, DR and sDR (D = I, public y), covariates with E XX' = moment * I."""
+    d = theta.size
+    one, outer, norm = np.eye(d), np.outer(theta, theta), theta @ theta
+    sl = sigma**2 * moment * one + lam**2 * norm * moment * one + sigma**2 * lam**2 * one
+    sl = sl + 2 * lam**4 * norm * one + 3 * lam**4 * outer
+    v = lam**2 * norm * moment * one + sigma**2 * lam**2 * one + 2 * lam**4 * norm * one + (2 + rate) * lam**4 * outer
+    return {"sl": sl / moment**2, "drcl": (sl - (2 - 1 / rate) * v) / moment**2, "sdrcl": (sl - rate * v) / moment**2}
+
+
+@pytest.mark.parametrize("method", ["sl", "drcl", "sdrcl"])
+@pytest.mark.parametrize("rate", [0.2, 0.7])
+def test_standard_errors_match_the_papers_closed_forms(method, rate):
+    """Fourth moments of Laplace noise are heavy: 400,000 records give the variance to about 2 percent."""
+    rng = np.random.default_rng(1)
+    n, lam, sigma = 400_000, 0.6, 0.5
+    theta = np.array([0.5, -1.0])
+    x = rng.uniform(-1, 1, (n, 2))
+    table = pa.table({"a": x[:, 0], "b": x[:, 1], "y": x @ theta + sigma * rng.normal(size=n)})
+    schema = vdp.Schema({"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(-1, 1), "y": vdp.Public()})
+    release = vdp.Mechanism(schema, scale=lam / 2, exact_rate=rate).release(table)
+    result = vdp.fit(release, "y ~ a + b - 1", method=method, draws=1)
+    expected = asymptotic(theta, sigma, lam, rate, 1 / 3)[method]
+    assert np.asarray(result.bse) ** 2 * n == pytest.approx(np.diag(expected), rel=0.06)
+    wrong = asymptotic(theta, sigma, 1.1 * lam, rate, 1 / 3)[method]
+    assert np.abs(np.asarray(result.bse) ** 2 * n / np.diag(wrong) - 1).max() > 0.06
+
+
+def test_methods_order_as_the_proposition_says():
+    """SL against DR crosses at an exact rate of one half; sDR is the best of the three; ours is better still."""
+    rng = np.random.default_rng(2)
+    n = 60_000
+    x = rng.uniform(-1, 1, (n, 3))
+    table = pa.table({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "y": x.sum(axis=1) + rng.normal(size=n)})
+    schema = vdp.Schema({name: vdp.Bounded(-1, 1) for name in "abc"} | {"y": vdp.Public()})
+    for rate, first, second in ((0.1, "sl", "drcl"), (0.8, "drcl", "sl")):
+        release = vdp.Mechanism(schema, scale=0.5, exact_rate=rate).release(table)
+        error = {
+            m: np.asarray(vdp.fit(release, "y ~ a + b + c", method=m, draws=1).bse)[1:].mean()
+            for m in ("sl", "drcl", "sdrcl", "analytic", "efficient")
+        }
+        assert error[first] < error[second]
+        assert error["sdrcl"] < min(error["sl"], error["drcl"])
+        assert error["analytic"] <= error["sdrcl"] * 1.001
+        assert error["efficient"] < 0.75 * error["analytic"] or rate > 0.5
