@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from versadp.display.tables import FORMATS, render
+from versadp_bench.files import BENCHMARKS as FILES
 from versadp_bench.foundation import BENCHMARKS
+
+BENCHMARKS.update(FILES)
 
 
 @click.command()

@@ -1,0 +1,118 @@
+"""Benchmarks of releasing files, against a plain copy by pyarrow with the same compression, in one run.
+
+Each runs in a process of its own, which reports its peak of memory; the file is made beforehand and is in the system's
+cache for both. The release also waits until its bytes are on the disk, which the copy does not.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp_bench.measure import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COLUMNS = 10
+_PIECE = 2**20
+_REPORT = """
+import json, resource, sys, time
+def report(start):
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(json.dumps([time.perf_counter() - start, peak]))
+"""
+_COPY = (
+    _REPORT
+    + """
+import pyarrow.parquet as pq
+start = time.perf_counter()
+source, writer = pq.ParquetFile(sys.argv[1]), None
+for batch in source.iter_batches(2**17):
+    if writer is None:
+        options = dict(compression="zstd", compression_level=1, use_dictionary=False)
+        writer = pq.ParquetWriter(sys.argv[2], batch.schema, **options)
+    writer.write_batch(batch)
+writer.close()
+report(start)
+"""
+)
+_RELEASE = (
+    _REPORT
+    + """
+import versadp as vdp
+from versadp.release.appending import finalize
+from versadp.release.streaming import release_file
+schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(int(sys.argv[3]))})
+start = time.perf_counter()
+release_file(sys.argv[1], sys.argv[2], vdp.Mechanism(schema, scale=0.25, exact_rate=0.05))
+if len(sys.argv) > 4:
+    finalize(sys.argv[2])
+report(start)
+"""
+)
+
+
+def _write(path: Path, rows: int) -> Path:
+    """Write a Parquet file of uniform numbers, piece by piece."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, writer = np.random.default_rng(0), None
+    for start in range(0, rows, _PIECE):
+        piece = pa.table({f"x{j}": rng.random(min(_PIECE, rows - start)) for j in range(COLUMNS)})
+        if writer is None:
+            writer = pq.ParquetWriter(path, piece.schema, compression="zstd", compression_level=1, use_dictionary=False)
+        writer.write_table(piece)
+    if writer is not None:
+        writer.close()
+    return path
+
+
+def _run(code: str, *arguments: object) -> tuple[float, float]:
+    """Return the seconds that a process says it took, and its peak of memory in GiB."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    seconds, peak = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return float(seconds), float(peak) / 2**30
+
+
+def _release(data: Path, out: Path, *more: object) -> tuple[float, float]:
+    for leftover in (out, out.with_name(out.name + ".provider")):
+        shutil.rmtree(leftover, ignore_errors=True)
+    return _run(_RELEASE, data, out, COLUMNS, *more)
+
+
+def file_rate(rows: int = 4_000_000, rounds: int = 3) -> Iterator[Figure]:
+    """Parquet to release folder on all cores, against a plain copy; memory at the same size and at twice the rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        data, twice = _write(place / "data.parquet", rows), _write(place / "twice.parquet", 2 * rows)
+        copies, releases = [], []
+        for _ in range(rounds):
+            copies.append(_run(_COPY, data, place / "copy.parquet"))
+            releases.append(_release(data, place / "out"))
+        copy, release = min(seconds for seconds, _ in copies), min(seconds for seconds, _ in releases)
+        peak, larger = max(peak for _, peak in releases), _release(twice, place / "out")[1]
+    yield Figure(f"file of {rows:g} rows / pyarrow copy", copy / release, "ratio of rates", 0.5, higher=True)
+    yield Figure("file", rows * COLUMNS / release / 1e6, "M values/s", 0, higher=True)
+    yield Figure("file, peak of memory", peak, "GiB", 1.0, higher=False)
+    yield Figure("file, peak at twice the rows / at once", larger / peak, "ratio", 1.15, higher=False)
+
+
+def small_file(runs: int = 3) -> Iterator[Figure]:
+    """Ten records: released and finalised, from the first call in a fresh process."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        data = _write(place / "data.parquet", 10)
+        seconds = min(_release(data, place / "out", "finalize")[0] for _ in range(runs))
+    yield Figure("ten rows, released and finalised", seconds, "s", 2.0, higher=False)
+
+
+BENCHMARKS = {"files": file_rate, "small-file": small_file}
