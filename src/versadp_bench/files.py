@@ -19,7 +19,7 @@ import numpy as np
 from versadp_bench.measure import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 COLUMNS = 10
 _PIECE = 2**20
@@ -115,4 +115,4 @@ def small_file(runs: int = 3) -> Iterator[Figure]:
     yield Figure("ten rows, released and finalised", seconds, "s", 2.0, higher=False)
 
 
-BENCHMARKS = {"files": file_rate, "small-file": small_file}
+BENCHMARKS: dict[str, Callable[[int], Iterator[Figure]]] = {"files": file_rate, "small-file": small_file}

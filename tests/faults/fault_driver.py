@@ -79,7 +79,8 @@ def _child(folder, verb, options, point, nth):
 
 def _context():
     context = multiprocessing.get_context("forkserver")
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
+    paths = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path))
     context.set_forkserver_preload(["faults.fault_warm"])
     return context
 
