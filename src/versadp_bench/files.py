@@ -19,10 +19,11 @@ import numpy as np
 from versadp_bench.measure import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 COLUMNS = 10
 _PIECE = 2**20
+_ROUNDS = 3
 _REPORT = """
 import json, resource, sys, time
 def report(start):
@@ -89,13 +90,13 @@ def _release(data: Path, out: Path, *more: object) -> tuple[float, float]:
     return _run(_RELEASE, data, out, COLUMNS, *more)
 
 
-def file_rate(rows: int = 4_000_000, rounds: int = 3) -> Iterator[Figure]:
+def file_rate(rows: int = 4_000_000) -> Iterator[Figure]:
     """Parquet to release folder on all cores, against a plain copy; memory at the same size and at twice the rows."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         data, twice = _write(place / "data.parquet", rows), _write(place / "twice.parquet", 2 * rows)
         copies, releases = [], []
-        for _ in range(rounds):
+        for _ in range(_ROUNDS):
             copies.append(_run(_COPY, data, place / "copy.parquet"))
             releases.append(_release(data, place / "out"))
         copy, release = min(seconds for seconds, _ in copies), min(seconds for seconds, _ in releases)
@@ -115,4 +116,4 @@ def small_file(runs: int = 3) -> Iterator[Figure]:
     yield Figure("ten rows, released and finalised", seconds, "s", 2.0, higher=False)
 
 
-BENCHMARKS: dict[str, Callable[[int], Iterator[Figure]]] = {"files": file_rate, "small-file": small_file}
+BENCHMARKS = {"files": file_rate, "small-file": small_file}

@@ -141,10 +141,11 @@ def test_an_edited_row_redraws_nobody_elses_noise_with_an_id(tmp_path):
     assert np.flatnonzero(differs).tolist() == [7]
 
 
-def test_a_person_twice_in_one_file_is_refused_wherever_they_stand(tmp_path):
-    twice = pd.concat([people(), people()[:3]], ignore_index=True)
+def test_a_person_twice_in_one_file_is_refused_wherever_they_stand(tmp_path, monkeypatch):
+    monkeypatch.setattr("versadp.release.parts.PART_CELLS", 1)  # so that they are in two parts
+    twice = pd.concat([people(9000), people()[:3]], ignore_index=True)
     data = write(twice, tmp_path / "d.parquet", NAMED)
-    for rows in (10, 1000, 100_000):
+    for rows in (300, 1000, 100_000):
         with pytest.raises(vdp.errors.DataError, match="repeats people in 3 rows"):
             release_file(data, tmp_path / "out", mechanism(NAMED), batch_rows=rows)
     assert not (tmp_path / "out").exists()
