@@ -16,6 +16,7 @@ import pytest
 import versadp as vdp
 from faults.fault_driver import (
     KEY,
+    PEOPLE,
     PLAIN,
     ROWS,
     _context,
@@ -30,7 +31,15 @@ from faults.fault_driver import (
     start,
     table,
 )
-from versadp.errors import DataError, KeyMaterialError, ParameterError, ReleaseError, StateError, VersadpError
+from versadp.errors import (
+    DataError,
+    KeyMaterialError,
+    ParameterError,
+    ReleaseError,
+    SpentError,
+    StateError,
+    VersadpError,
+)
 from versadp.release import checkpoints
 from versadp.release.streaming import release_file
 
@@ -285,12 +294,16 @@ def test_two_writers(story, undisturbed, data, point):
     pq.write_table(table(ROWS, 5), story / "other.parquet")
     first = _context().Process(target=_stopping, args=(str(story), "release", None, point))
     first.start()
-    wait_for_stop(first.pid)
-    with pytest.raises(StateError, match="another process"):
-        act(story, "release", {"data": story / data})
-    os.kill(first.pid, signal.SIGCONT)
-    first.join(60)
-    assert first.exitcode == 0
+    try:
+        wait_for_stop(first.pid)
+        with pytest.raises(StateError, match="another process"):
+            act(story, "release", {"data": story / data})
+        os.kill(first.pid, signal.SIGCONT)
+        first.join(60)
+    finally:
+        exit_code = first.exitcode
+        first.kill()
+    assert exit_code == 0
     assert contents(story) == undisturbed
     if data == "data.parquet":
         act(story, "release", {"data": story / data})
@@ -489,3 +502,28 @@ def test_a_release_that_goes_on_elsewhere(half, undisturbed):
     act(half, "release")
     values = mechanism(PLAIN).release(table(), key=KEY).frame["x"].to_numpy()
     assert (vdp.load(half / "out").frame["x"].to_numpy() == values).all()
+
+
+def test_an_unfinished_release_is_finished_before_the_next(tmp_path):
+    """Its people are not all in the ledger yet, so nobody can tell who is in both."""
+    folder = prepare(tmp_path / "story", people=True)
+    state = {"state": folder / "state"}
+    assert killed_at(folder, "release", "after part entry", 1, state)
+    with pytest.raises(StateError, match="unfinished"):
+        release_file(folder / "more.parquet", folder / "two", mechanism(PEOPLE), **state)
+    act(folder, "release", state)
+    with pytest.raises(SpentError, match="1000 people"):
+        release_file(folder / "more.parquet", folder / "two", mechanism(PEOPLE), **state)
+
+
+def test_a_later_release_does_not_stand_in_the_way_of_an_earlier_one(people):
+    """Run again after others were released: nothing to do, and a lost folder comes back the same."""
+    state = {"state": people / "state"}
+    shutil.rmtree(people / "out")
+    act(people, "release", state)
+    before = contents(people)
+    release_file(people / "data.parquet", people / "two", mechanism(PEOPLE), again="charge", **state)
+    act(people, "release", state)
+    shutil.rmtree(people / "out")
+    act(people, "release", state)
+    assert contents(people) == before

@@ -137,7 +137,8 @@ def random_kills(tmp_path, undisturbed, wanted, seed):
         folder = prepare(tmp_path / str(stories), people=people)
         for verb in ("release", "append") if people else ("release",):
             while True:
-                process = start(folder, verb, {"batch_rows": rng.choice([777, 5000, 100_000])})
+                options = {"batch_rows": rng.choice([777, 5000, 100_000]), "engine": rng.choice(["local", "threads"])}
+                process = start(folder, verb, options)
                 process.join(rng.uniform(0.0, 0.35))
                 if process.exitcode is not None:
                     assert process.exitcode == 0, [path.read_text() for path in folder.glob("refused-*")]

@@ -18,7 +18,7 @@ from versadp.release.checkpoints import reached
 from versadp.release.durable import sync_folder
 from versadp.release.history import Batch, History, histories
 from versadp.release.making import intact, writing
-from versadp.release.opening import find, give_up, home_of, look, scratch_of
+from versadp.release.opening import find, give_up, home_of, look, refuse_unfinished, scratch_of
 from versadp.release.running import Run
 from versadp.release.sources import BATCH_ROWS
 from versadp.release.state import State
@@ -152,6 +152,7 @@ def _open(state: State, place: Path) -> History:
 
 
 def _begin(state: State, history: History, again: str) -> Batch:
+    refuse_unfinished(histories(state.ledger.entries).values())
     entry = {"kind": "begin", "release": history.name, "batch": len(history.batches), "again": again}
     state.ledger.add(entry)
     history.batches.append(histories(state.ledger.entries)[history.name].batches[-1])

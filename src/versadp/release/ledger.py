@@ -96,9 +96,9 @@ class Ledger:
         _write_anchor(self._folder, number, head)
         reached(f"after {entry['kind']} entry")
 
-    def people(self) -> Iterator[tuple[dict[str, Any], NDArray[np.uint64]]]:
-        """Yield each part's entry and its people, one row a person, sorted by tag."""
-        for entry in self.entries:
+    def people(self, before: dict[str, Any]) -> Iterator[tuple[dict[str, Any], NDArray[np.uint64]]]:
+        """Yield each part's entry and its people, one row a person, sorted by tag, up to a given entry."""
+        for entry in self.entries[: self.entries.index(before)]:
             if entry["kind"] != "part" or "people" not in entry:
                 continue
             place = (entry["release"], entry["batch"], entry["number"])

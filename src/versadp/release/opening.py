@@ -15,6 +15,8 @@ from versadp.release.state import State, default_state
 from versadp.release.table import read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from versadp.release.mechanism import Mechanism
 
 
@@ -86,6 +88,7 @@ def begin(
 ) -> History:
     """Write key and intent to the disk, in this order."""
     known = [history for history in histories(state.ledger.entries).values() if history.counts]
+    refuse_unfinished(known)
     if known and not state.first["shared"]:
         raise StateError("this state folder belongs to another release", hint="choose one with --state")
     _check_again(state, known, mechanism, charge, again)
@@ -102,6 +105,16 @@ def begin(
     }
     state.ledger.add(entry)
     return histories(state.ledger.entries)[name]
+
+
+def refuse_unfinished(known: Iterable[History]) -> None:
+    """One after the other: whoever is in an unfinished release is not all in the ledger yet."""
+    for history in known:
+        if history.running is not None:
+            raise StateError(
+                f"this state folder has an unfinished release, {Path(history.out).name!r}",
+                hint="run its command again to finish it, or with --restart to give it up, first",
+            )
 
 
 def _check_again(state: State, known: list[History], mechanism: Mechanism, charge: tuple[int, int], again: str) -> None:

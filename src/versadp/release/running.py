@@ -138,9 +138,8 @@ class Run:
 
     def _screen(self, history: History, batch: Batch) -> Screen:
         before, known = People(), histories(self.state.ledger.entries)
-        for entry, rows in self.state.ledger.people():
-            mine = entry["release"] == history.name and entry["batch"] >= batch.number
-            if not mine and known[entry["release"]].batches[entry["batch"]].status != "abandoned":
+        for entry, rows in self.state.ledger.people(before=batch.begin):
+            if known[entry["release"]].batches[entry["batch"]].status != "abandoned":
                 before.add(rows)
         budget = self.state.first["budget"]
         limit = None if budget is None else (budget[0], budget[1])
