@@ -104,6 +104,24 @@ def test_parts_are_whole_blocks_of_bounded_size():
         assert rows * columns <= max(2**23, 8192 * columns)
 
 
+def test_files_of_other_libraries(tmp_path):
+    """Categories as pandas and polars write them, compressed Arrow, text views: the same values."""
+    import polars as pl
+
+    frame = people(20_000).to_pandas().astype({"c": "category"})
+    frame.to_parquet(tmp_path / "pandas.parquet", row_group_size=3000)
+    table = pl.from_pandas(frame)
+    table.write_parquet(tmp_path / "polars.parquet", row_group_size=2500)
+    table.write_ipc(tmp_path / "polars.arrow")
+    table.write_ipc(tmp_path / "zstd.arrow", compression="zstd")
+    table.write_ipc_stream(tmp_path / "stream.arrows")
+    table.with_columns(pl.col("c").cast(pl.String)).write_csv(tmp_path / "polars.csv")
+    expected = MECH.release(people(20_000), key=KEY).to_pandas().astype(str)
+    for path in sorted(tmp_path.glob("*.*")):
+        release = release_file(path, tmp_path / "out" / path.name.replace(".", "-"), MECH, key=KEY)
+        assert release.to_pandas().astype(str).equals(expected), path.name
+
+
 # bad files ------------------------------------------------------------------------------------------------------
 
 

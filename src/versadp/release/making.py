@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from versadp.engine import Local
-from versadp.errors import KeyMaterialError, ReleaseError, StateError
+from versadp.errors import DataError, KeyMaterialError, ReleaseError, StateError
 from versadp.noise.words import BLOCK_ROWS
 from versadp.release.checkpoints import reached
 from versadp.release.digests import PartDigest
@@ -128,7 +128,10 @@ def _tables(job: Job, piece: Piece, outside: Counter[str]) -> Iterator[tuple[Tab
     """Yield a piece group by group, checked, each with the number of its first block."""
     schema, first = job.mechanism.schema, piece.number * (job.rows // BLOCK_ROWS)
     for start in range(0, max(piece.table.num_rows, 1), GROUP_ROWS):
-        table = read_table(piece.table.slice(start, GROUP_ROWS), schema)
+        try:
+            table = read_table(piece.table.slice(start, GROUP_ROWS), schema)
+        except pa.ArrowException as problem:  # whose words may show values
+            raise DataError(f"a column cannot be read ({type(problem).__name__})", hint="convert it first") from None
         outside.update(survey(table, schema))
         yield table, first + start // BLOCK_ROWS
 

@@ -209,13 +209,20 @@ def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[np
 
 def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str) -> pa.Array:
     """Return one contiguous arrow array of the given type."""
-    if kind == pa.large_string() and not isinstance(series.dtype, nw.String):
-        series = series.cast(nw.String)
     try:
-        values = series.to_arrow().cast(kind)
+        found = series.to_arrow()
+        chunks = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
+        values = pa.chunked_array([_spelled(chunk, kind) for chunk in chunks], type=kind)
     except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
         raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first") from None
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+
+
+def _spelled(chunk: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array as the given type, categories spelled out."""
+    if not pa.types.is_dictionary(chunk.type):
+        return chunk.cast(kind)
+    return chunk.dictionary.cast(kind).take(chunk.indices.cast(pa.int64()))
 
 
 def _public(series: nw.Series[Any], name: str) -> pa.Array:
