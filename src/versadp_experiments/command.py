@@ -1,0 +1,94 @@
+"""`versadp reproduce`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from versadp.display.tables import FORMATS, render
+from versadp.errors import ParameterError
+from versadp_experiments.cells import READINGS, TABLES
+
+if TYPE_CHECKING:
+    from versadp_experiments.running import Plan
+
+NAMES = (*TABLES, "figure1", "figure2", "proposition", "claims", "settings")
+FULL = 5000
+THIN = {"table1": 500, "table2": 40, "table3": 40, "figure2": 500, "settings": 60}
+THIN_OURS = {"table1": 20, "table2": 8, "table3": 8, "figure2": 20}
+MOST_OURS = 100
+DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
+
+
+@click.command()
+@click.argument("what", type=click.Choice(NAMES))
+@click.option("--reps", type=click.IntRange(2), help="Replications in each cell (draws, where nothing is fitted).")
+@click.option("--ours", type=click.IntRange(0), help="How many of them are fitted by ours too, which takes longer.")
+@click.option("--n", "sizes", type=int, multiple=True, help="Sample size; may be given more than once. Default: all.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything follows from it.")
+@click.option("--setting", type=click.Choice(READINGS), default="found", show_default=True, help="Which settings.")
+@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw a picture into this file.")
+@click.option("--out", type=click.Path(file_okay=False), help="Keep replications here; a rerun continues.")
+@click.option(
+    "--engine", type=click.Choice(["processes", "local"]), default="processes", show_default=True, help="Where to run."
+)
+def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | None, **options: Any) -> None:
+    """Make a table or figure of the paper again: published figure, ours, Monte Carlo error, and whether they agree."""
+    if what in TABLES or what == "figure2":
+        from versadp_experiments.running import Plan
+
+        count = reps or THIN[what]
+        most = THIN_OURS[what] if reps is None else min(MOST_OURS, reps)
+        given = options["ours"]
+        table = "table1" if what == "figure2" else what
+        plan = Plan(table, count, most if given is None else given, options["sizes"], seed, options["setting"])
+        _say_thinned(plan)
+        _table(what, plan, style, plot, options)
+        return
+    _other(what, reps or DRAWS.get(what) or THIN[what], seed, style, plot)
+
+
+def _table(what: str, plan: Plan, style: str, plot: str | None, options: dict[str, Any]) -> None:
+    from versadp_experiments.comparing import against_drcl, table_rows, verdict
+    from versadp_experiments.running import run
+    from versadp_experiments.summaries import quartiles
+
+    store = run(plan, options["out"], options["engine"])
+    rows = quartiles(store, plan) if what == "figure2" else table_rows(store, plan)
+    click.echo(render(rows, style).rstrip("\n"))
+    if what != "figure2":
+        click.echo(verdict(rows), err=True)
+        shares = against_drcl(store, plan)
+        if shares and style == "text":
+            click.echo("\nefficient's RMSE as a share of DRCL's:\n" + render(shares))
+    if plot:
+        from versadp_experiments.pictures import figure2
+
+        figure2(store, plan, plot)
+
+
+def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> None:
+    from versadp_experiments import claims, counterexample, pictures, proposition, suspicions, tradeoffs
+
+    parts: list[list[dict[str, Any]]]
+    if what == "figure1":
+        parts = [tradeoffs.panel_a(count, seed), tradeoffs.panel_b()]
+    elif what == "proposition":
+        parts = [proposition.rows(count, seed)]
+    elif what == "claims":
+        exact = [*claims.tradeoff_rows(), *claims.guarantee_rows()]
+        parts = [[*exact, *claims.correction_rows(count, seed), *counterexample.rows(count, seed)]]
+    else:
+        parts = [suspicions.settings_rows(count, seed), suspicions.box_rows(count, seed)]
+    click.echo("\n\n".join(render(rows, style).rstrip("\n") for rows in parts))
+    if plot:
+        if what not in {"figure1", "proposition"}:
+            raise ParameterError(f"{what!r} has no picture", hint="figure1, figure2, proposition and the tables have")
+        pictures.figure1(plot, seed, count) if what == "figure1" else pictures.variances(plot)
+
+
+def _say_thinned(plan: Plan) -> None:
+    if plan.reps < FULL:
+        click.echo(f"thinned: {plan.reps} replications, {plan.ours} of ours; the paper has {FULL} (--reps)", err=True)

@@ -1,0 +1,84 @@
+"""Run the replications of a table on an engine, skipping what is already there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from versadp.display.progress import bar
+from versadp.engine import as_engine
+from versadp_experiments.cells import cells
+from versadp_experiments.replication import Job, work
+from versadp_experiments.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from versadp_experiments.cells import Cell
+
+_CHUNK = {"table1": 50, "table2": 10, "table3": 10}
+_CHUNK_OURS = 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Attributes
+    ----------
+    reps : int
+        Replications of the paper's methods in each cell.
+    ours : int
+        How many of them are fitted by ours as well, which take longer.
+    """
+
+    table: str
+    reps: int
+    ours: int
+    sizes: tuple[int, ...] = ()
+    seed: int = 1
+    reading: str = "found"
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells."""
+        return cells(self.table, self.sizes, self.reading)
+
+
+def jobs(plan: Plan, store: Store) -> Iterator[Job]:
+    """Yield what is left to do: replications with ours in small jobs first, the others after them."""
+    for cell in plan.cells:
+        for low, high, size in (
+            (0, min(plan.ours, plan.reps), _CHUNK_OURS),
+            (min(plan.ours, plan.reps), plan.reps, _CHUNK[plan.table]),
+        ):
+            todo = [r for r in range(low, high) if not store.has(cell.n, cell.block, r, with_ours=r < plan.ours)]
+            for i in range(0, len(todo), size):
+                yield Job(cell, tuple(todo[i : i + size]), plan.seed, plan.ours)
+
+
+def run(plan: Plan, out: str | Path | None = None, engine: str = "processes") -> Store:
+    """Run a plan, or the rest of it, and return all its replications.
+
+    Parameters
+    ----------
+    plan : Plan
+    out : str or Path, optional
+        Folder where replications are kept; none keeps nothing.
+    engine : str
+        "processes" uses all cores.
+    """
+    header = {"table": plan.table, "seed": plan.seed, "reading": plan.reading, "format": 1}
+    path = None if out is None else Path(out) / f"{plan.table}-{plan.reading}-{plan.seed}.jsonl"
+    store = Store(path, header)
+    left = list(jobs(plan, store))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread a process: the processes fill the cores
+    done, total = 0, sum(len(job.reps) for job in left)
+    with bar(f"{plan.table}, {total} replications") as tell:
+        for lines in as_engine(engine).map(work, left) if left else ():
+            store.add(lines)
+            done += len(lines)
+            tell(done / total)
+    return store
