@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from versadp.cli import main
-from versadp_bench.foundation import BENCHMARKS
+from versadp_bench.command import BENCHMARKS
 from versadp_bench.measure import Figure, best_times
 
 

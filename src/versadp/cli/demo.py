@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
 import versadp as vdp
 from versadp.display.tables import render
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 PEOPLE = 100_000
 REGIONS = ["north", "east", "south", "west"]
@@ -35,6 +28,7 @@ def people(rows: int = PEOPLE) -> Any:
             "income": income,
             "region": rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1]),
             "visits": visits,
+            "often": (visits > 4).astype(float),
         }
     )
 
@@ -45,6 +39,7 @@ SCHEMA = vdp.Schema(
         "income": vdp.Bounded(0, 200_000),
         "region": vdp.Categorical(REGIONS),
         "visits": vdp.Public(),
+        "often": vdp.Public(),
     }
 )
 
@@ -56,18 +51,23 @@ def demo() -> None:
     _chapter(1, "The provider declares what the columns can hold")
     click.echo(SCHEMA.to_toml())
 
-    _chapter(2, "... adds noise to every record once, at a stated level of privacy")
-    mechanism = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.05, keep=0.4)
+    _chapter(2, "... asks for a level of privacy, and gets the least noise that gives it")
+    mechanism = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute")
     click.echo(mechanism.statement() + "\n")
     release = mechanism.release(data)
     click.echo("Five true records:\n" + _head(data) + "\n\nThe same five as released:\n" + _head(release.frame))
 
-    _chapter(3, "... and from then on anyone learns from the release, as often as they like")
+    _chapter(3, "... may have the release path attacked, to see that the claim holds")
+    click.echo(str(vdp.audit(mechanism, n=100_000, unit="attribute")))
+
+    _chapter(4, "From then on anyone learns from the release, as often as they like")
     click.echo(render(_estimates(data, release)))
     click.echo(
         "\n'naive' uses the noisy records as if they were true, and is wrong; 'corrected' undoes the noise in "
         "expectation,\nwith a standard error that tells how far to trust it. The raw data were needed only once."
     )
+    _chapter(5, "... with any model, and everything that belongs to one")
+    click.echo(str(vdp.fit(release, "often ~ age + income", loss="logistic").summary()))
 
 
 def _chapter(number: int, title: str) -> None:
@@ -78,48 +78,42 @@ def _head(table: Any) -> str:
     return render(table.slice(0, 5).to_pylist())
 
 
-QUANTITIES: dict[str, tuple[list[str], Callable[[Any], Array]]] = {
-    "mean age": (["age"], lambda f: f["age"]),
-    "share older than 65": (["age"], lambda f: f["age"] > 65),
-    "mean income": (["income"], lambda f: f["income"]),
-    "share in the north": (["region"], lambda f: f["region"] == "north"),
-    "mean income in the north": (["income", "region"], lambda f: f["income"] * (f["region"] == "north") / 0.4),
-}
-
-
 def _estimates(data: Any, release: vdp.Release) -> list[dict[str, Any]]:
-    rows = []
-    for name, (columns, function) in QUANTITIES.items():
-        raw = function(_numpy(data)).mean()
-        naive = function(_numpy(release.frame)).mean()
-        frame, weight, record = release.augment(draws=5, columns=columns, return_record=True, random_state=0)
-        each = np.bincount(record, weight * function(_numpy(frame)), minlength=len(release))
-        error = each.std() / np.sqrt(len(release))
-        rows.append({"quantity": name, "raw": raw, "naive": naive, "corrected": each.mean(), "std error": error})
-    return rows + _regression(data, release)
+    """Return means, shares, quantiles and slopes: raw, naive and corrected."""
+    age, income = np.asarray(data["age"]), np.asarray(data["income"])
+    noisy = {name: np.asarray(release.frame[name]) for name in ("age", "income")}
+    mean, quantile = vdp.losses.Mean, vdp.losses.Quantile
+    rows = [
+        ("mean age", age.mean(), noisy["age"].mean(), mean("age")),
+        ("share older than 65", (age > 65).mean(), (noisy["age"] > 65).mean(), mean(lambda x: x[:, 0] > 65)),
+        ("median income", np.median(income), np.median(noisy["income"]), quantile("income")),
+    ]
+    out = []
+    for name, raw, naive, loss in rows:
+        found = vdp.fit(release, loss=loss)
+        out.append(_row(name, raw, naive, float(found.params[0]), float(found.bse[0])))
+    return [*out, _share(data, release), *_slopes(data, release)]
 
 
-def _regression(data: Any, release: vdp.Release) -> list[dict[str, Any]]:
-    """Least squares of visits on age and income, from signed second moments."""
-    columns = ["age", "income", "visits"]
+def _share(data: Any, release: vdp.Release) -> dict[str, Any]:
+    """Return the share of a region, from the signed sample that serves categories."""
+    frame, weight, record = release.augment(columns=["region"], return_record=True)
+    each = np.bincount(record, weight * (np.asarray(frame["region"]) == "north"), minlength=len(release))
+    raw, naive = (float((np.asarray(table["region"]) == "north").mean()) for table in (data, release.frame))
+    return _row("share in the north", raw, naive, each.mean(), each.std() / np.sqrt(len(release)))
 
-    def solve(table: Any, weight: Array | None = None, record: Array | None = None) -> tuple[Array, Array]:
-        f = _numpy(table)
-        x = np.stack([np.ones(len(f["age"])), f["age"], f["income"] / 10_000], axis=1)
-        w = np.ones(len(x)) if weight is None else weight
-        inverse = np.linalg.inv(x.T @ (x * w[:, None]))
-        slopes = inverse @ (x.T @ (w * f["visits"]))
-        score = x * (w * (f["visits"] - x @ slopes))[:, None]
-        each = score if record is None else np.stack([np.bincount(record, column) for column in score.T], axis=1)
-        return slopes, np.sqrt(np.diag(inverse @ (each.T @ each) @ inverse))
 
-    raw, naive = solve(data)[0], solve(release.frame)[0]
-    slopes, errors = solve(*release.augment(draws=5, columns=columns, return_record=True, random_state=0))
+def _slopes(data: Any, release: vdp.Release) -> list[dict[str, Any]]:
+    formula = "visits ~ age + income"
+    x = np.column_stack([np.ones(data.num_rows), np.asarray(data["age"]), np.asarray(data["income"])])
+    raw = np.linalg.lstsq(x, np.asarray(data["visits"]), rcond=None)[0]
+    naive, found = vdp.fit(release, formula, method="naive"), vdp.fit(release, formula)
     return [
-        {"quantity": name, "raw": raw[j], "naive": naive[j], "corrected": slopes[j], "std error": errors[j]}
-        for j, name in ((1, "visits per year of age"), (2, "visits per 10,000 of income"))
+        _row(f"visits per {what}", unit * raw[j], unit * naive.params[j], unit * found.params[j], unit * found.bse[j])
+        for j, unit, what in ((1, 1, "year of age"), (2, 10_000, "10,000 of income"))
     ]
 
 
-def _numpy(table: Any) -> dict[str, Any]:
-    return {name: table[name].to_numpy() for name in table.column_names}
+def _row(name: str, raw: float, naive: float, corrected: float, error: float) -> dict[str, Any]:
+    numbers = {"raw": raw, "naive": naive, "corrected": corrected, "std error": error}
+    return {"quantity": name} | {key: float(value) for key, value in numbers.items()}

@@ -135,12 +135,17 @@ class Signed:
 
 
 def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:
-    """Return (n, count, dim) draws of SL(I), W stratified over a record's draws; each is SL on its own."""
+    """Return (n, count, dim) draws of SL(I), W stratified over a record's draws; each is SL on its own.
+
+    In one dimension SL is Laplace, whose size is exponential: then the size itself is stratified.
+    """
     if count == 1:
         w = rng.standard_exponential((n, 1))
     else:
         strata = rng.permuted(np.broadcast_to(np.arange(count), (n, count)), axis=1)
         w = -np.log1p(-(strata + rng.random((n, count))) / count)
+    if dim == 1:
+        return np.asarray(w * np.where(rng.random((n, count)) < 0.5, -1, 1) / np.sqrt(2.0))[..., None]
     s = rng.standard_normal((n, count, dim))
     s *= np.sqrt(w)[..., None]
     return s

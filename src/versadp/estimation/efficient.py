@@ -84,7 +84,9 @@ def _weights(family: Family, at: SolveResult, groups: Groups) -> Array:
     if members == 1:
         return np.ones((len(groups), 1))
     moments = family.moments(at.theta, np.eye(members), hessian=False)
-    return np.array([simplex_weights(trace_matrix(moments, at.moments.hessian, group)) for group in groups])
+    # one number leaves little room for overfitting, and its best weights may be negative: they attain the bound
+    choose = affine_weights if family.size == 1 else simplex_weights
+    return np.array([choose(trace_matrix(moments, at.moments.hessian, group)) for group in groups])
 
 
 def trace_matrix(moments: Moments, hessian: Array, group: NDArray[np.int64]) -> Array:
@@ -124,6 +126,19 @@ def simplex_weights(matrix: Array) -> Array:
                 best, weights = value, np.zeros(size)
                 weights[list(support)] = w
     return weights
+
+
+def affine_weights(matrix: Array) -> Array:
+    """Return `argmin w'Cw` over weights that sum to 1.
+
+    Examples
+    --------
+    >>> affine_weights(np.array([[1.0, 2.0], [2.0, 5.0]])).round(6)
+    array([ 1.5, -0.5])
+    """
+    ridge = 1e-9 * np.trace(matrix) * np.eye(len(matrix))
+    w = np.linalg.solve(matrix + ridge, np.ones(len(matrix)))
+    return np.asarray(w / w.sum())
 
 
 def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:

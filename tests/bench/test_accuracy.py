@@ -1,0 +1,53 @@
+"""The accuracy table, thinned: error, coverage and failures of the default method, and of the paper's beside it."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from versadp.cli import main
+from versadp_bench.accuracy import ROWS, accuracy_row, accuracy_table, true_values
+from versadp_bench.command import BENCHMARKS
+
+
+@pytest.mark.parametrize(("row", "reps"), [("table2 0.5", 8), ("table3 2", 8), ("table1 ReLU", 60)])
+def test_thinned(row, reps):
+    """The relative error of an RMSE over m independent errors is (2m)^-1/2: five of those above what is required."""
+    found = accuracy_row(row, reps)
+    m = reps * true_values(row).size
+    assert found["rmse"] < ROWS[row].required[0] * (1 + 5 / np.sqrt(2 * m))
+    assert found["coverage"] > 0.95 - 5 * np.sqrt(0.05 * 0.95 / m)
+    assert found["failed"] == 0
+
+
+def test_the_papers_estimator_is_much_worse():
+    """Table 3's DRCL has five times our error: the same check rejects it."""
+    found = accuracy_row("table3 2", 6, "drcl", draws=1)
+    assert found["rmse"] > 2 * ROWS["table3 2"].required[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [name for name, setting in ROWS.items() if setting.n <= 20_000])
+def test_at_size(row):
+    reps = 200
+    *_, found = accuracy_table([row], reps)
+    m = reps * true_values(row).size
+    assert found["rmse"] < found["required"] * (1 + 4 / np.sqrt(2 * m))
+    assert abs(found["coverage"] - 0.95) < 0.015 + 4 * np.sqrt(0.05 * 0.95 / m)
+    assert found["failed"] < 0.01
+
+
+def test_the_command_prints_the_table():
+    result = CliRunner().invoke(main, ["bench", "accuracy", "--reps", "2", "--row", "table1 ReLU", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)[0]["row"] == "table1 ReLU"
+
+
+@pytest.mark.parametrize(("name", "options"), [("median", {"rows": 3000}), ("logistic", {"rows": 4000})])
+def test_fitting_benchmarks_run_thinned(name, options):
+    assert all(figure.figure > 0 for figure in BENCHMARKS[name](**options))
+
+
+def test_accounting_benchmark_runs():
+    assert all(figure.figure > 0 for figure in BENCHMARKS["accounting"]())
