@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -70,23 +71,36 @@ def _table(what: str, plan: Plan, style: str, plot: str | None, options: dict[st
 
 
 def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> None:
-    from versadp_experiments import claims, counterexample, pictures, proposition, suspicions, tradeoffs
+    from versadp_experiments import pictures
 
-    parts: list[list[dict[str, Any]]]
-    if what == "figure1":
-        parts = [tradeoffs.panel_a(count, seed), tradeoffs.panel_b()]
-    elif what == "proposition":
-        parts = [proposition.rows(count, seed)]
-    elif what == "claims":
-        exact = [*claims.tradeoff_rows(), *claims.guarantee_rows()]
-        parts = [[*exact, *claims.correction_rows(count, seed), *counterexample.rows(count, seed)]]
+    if plot and what not in {"figure1", "proposition"}:
+        raise ParameterError(f"{what!r} has no picture", hint="figure1, figure2, proposition and the tables have")
+    parts = _parts(what, count, seed)
+    if style == "json":
+        click.echo(json.dumps(parts))
     else:
-        parts = [suspicions.settings_rows(count, seed), suspicions.box_rows(count, seed)]
-    click.echo("\n\n".join(render(rows, style).rstrip("\n") for rows in parts))
-    if plot:
-        if what not in {"figure1", "proposition"}:
-            raise ParameterError(f"{what!r} has no picture", hint="figure1, figure2, proposition and the tables have")
-        pictures.figure1(plot, seed, count) if what == "figure1" else pictures.variances(plot)
+        click.echo("\n\n".join(render(rows, style).rstrip("\n") for rows in parts.values()))
+    if plot and what == "figure1":
+        pictures.figure1(plot, seed, count)
+    elif plot:
+        pictures.variances(plot)
+
+
+def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    from versadp_experiments import claims, counterexample, proposition, suspicions, tradeoffs
+
+    if what == "figure1":
+        return {"a": tradeoffs.panel_a(count, seed), "b": tradeoffs.panel_b()}
+    if what == "proposition":
+        return {"variances": proposition.rows(count, seed)}
+    if what == "claims":
+        exact = [*claims.tradeoff_rows(), *claims.guarantee_rows()]
+        return {"claims": [*exact, *claims.correction_rows(count, seed), *counterexample.rows(count, seed)]}
+    return {
+        "settings": suspicions.settings_rows(count, seed),
+        "boxes": suspicions.box_rows(count, seed),
+        "sine": suspicions.sine_rows(seed),
+    }
 
 
 def _say_thinned(plan: Plan) -> None:

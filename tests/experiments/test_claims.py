@@ -1,0 +1,69 @@
+"""Claims of the paper, the counter-example, and the settings behind its tables, with negative controls."""
+
+import numpy as np
+import pytest
+
+from versadp_experiments import claims, counterexample, proposition, suspicions
+from versadp_experiments.cells import cells
+from versadp_experiments.comparing import rmse, table_rows, verdict
+from versadp_experiments.printed import agrees, as_figure
+from versadp_experiments.running import Plan, run
+
+
+def test_section_3_holds():
+    assert all(row["agrees"] == "yes" for row in claims.tradeoff_rows())
+
+
+def test_wrong_labels_are_found():
+    wrong = {row["claim"] for row in claims.guarantee_rows() if row["agrees"] == "NO"}
+    assert wrong == {
+        "Table 1, lambda = 1.2: epsilon at delta = 0.05",
+        "Table 2, lambda = 0.5: c of its T_{6,c,0.2}",
+        "Table 2, lambda = 1: c of its T_{6,c,0.2}",
+        "Table 3, lambda = 2: c of its T_{6,c,0.2}",
+    }
+
+
+def test_section_5_holds():
+    assert all(row["agrees"] == "yes" for row in claims.correction_rows(100_000, 1))
+
+
+def test_more_noise_can_mean_less_variance():
+    rows = counterexample.rows(100_000, 1)
+    assert all(row["agrees"] == "yes" for row in rows)
+    assert counterexample.variance(1.0) < counterexample.variance(0.6) < 1 < counterexample.variance(0.5)
+
+
+def test_variances_cross_at_a_half_and_nowhere_else():
+    for rate in np.linspace(0.05, 0.95, 19):
+        v = proposition.variances(float(rate))
+        assert v["sDR"] < min(v["SL"], v["DR"])
+        assert v["DR"] == pytest.approx(v["SL"]) if rate == 0.5 else (v["DR"] > v["SL"]) == (rate < 0.5)
+
+
+def test_table_1_agrees_under_the_found_settings_and_not_under_the_stated_ones():
+    plan = Plan("table1", 1000, 0, (500,), 2)
+    rows = table_rows(run(plan, engine="local"), plan)
+    judged = {(r["cell"], r["method"], r["column"]): r["agrees"] for r in rows if r["agrees"]}
+    no = [key for key, agree in judged.items() if agree == "NO"]
+    assert {(method, column) for _, method, column in no} <= {("SL", "absolute_sine"), ("Oracle", "absolute_sine")}
+    assert verdict(rows).startswith(f"{len(judged) - len(no)} of 18 ")
+    stated = Plan("table1", 1000, 0, (500,), 2, "stated")
+    other = table_rows(run(stated, engine="local"), stated)
+    wrong = {(r["method"], r["column"]) for r in other if r["agrees"] == "NO"}
+    assert {("SL", "relu"), ("SL", "indicator"), ("DR", "relu")} <= wrong
+
+
+def test_table_2_needs_covariates_within_a_half_and_a_box():
+    found = suspicions.errors(cells("table2", (5000,))[0], 30, 1)
+    stated = suspicions.errors(cells("table2", (5000,), "stated")[0], 30, 1)
+    value, error = rmse(found["Oracle"].reshape(-1, 1))
+    assert agrees(float(value[0]), float(error[0]), as_figure("0.105"))
+    value, error = rmse(stated["Oracle"].reshape(-1, 1))
+    assert not agrees(float(value[0]), float(error[0]), as_figure("0.105"))
+
+
+def test_no_reading_of_sl_gives_the_printed_sine():
+    for row in suspicions.sine_rows(1, 50_000):
+        figures = [abs(v) for k, v in row.items() if k not in {"lambda", "published"}]
+        assert all(abs(v - row["published"]) > 0.05 for v in figures)
