@@ -74,7 +74,11 @@ def cell_rows(store: Store, cell: Cell, reps: int) -> list[dict[str, Any]]:
             figure = printed.get(Key(cell.n, cell.block, method, column))
             ours = None if value is None else float(value[j])
             spread = None if error is None else float(error[j])
-            agree = None if figure is None or ours is None or spread is None else agrees(ours, spread, figure)
+            agree = (
+                None
+                if figure is None or ours is None or spread is None
+                else agrees(ours, spread, figure, len(found.wrong))
+            )
             covered = None if found.errors is None or ours is None else _coverage(found.wrong[:, j], found.errors[:, j])
             rows.append(
                 {

@@ -1,9 +1,9 @@
 """The published figures, as they were printed: data files of the package.
 
-    agrees:   |ours - published| <= 3 s + half a printed digit,   s² = s_ours² + s_published²
+    agrees:   |ours - published| <= 3 s sqrt(1 + R/5000) + half a printed digit
 
-s_ours is the Monte Carlo error of our figure; s_published that of the printed one, which the paper says rests on 5,000
-replications. An RMSE over R replications of a nearly normal error has s = RMSE / sqrt(2 R).
+s is the Monte Carlo error of our figure over R replications; the paper says that its own rest on 5,000, so the error of
+a printed figure is s sqrt(R/5000), and that of the difference s sqrt(1 + R/5000).
 """
 
 from __future__ import annotations
@@ -65,13 +65,22 @@ def published(table: str) -> dict[Key, Figure]:
     }
 
 
-def agrees(ours: float, error: float, figure: Figure) -> bool:
+def agrees(ours: float, error: float, figure: Figure, reps: int = STATED_REPS) -> bool:
     """Tell whether our figure and a printed one differ by no more than chance and rounding.
+
+    Parameters
+    ----------
+    ours, error : float
+        Our figure and its Monte Carlo error.
+    figure : Figure
+        The printed one.
+    reps : int
+        Our replications.
 
     Examples
     --------
     >>> agrees(0.1052, 0.001, as_figure("0.105")), agrees(0.125, 0.001, as_figure("0.105"))
     (True, False)
     """
-    chance = math.hypot(error, figure.value / math.sqrt(2 * STATED_REPS))
+    chance = error * math.sqrt(1 + reps / STATED_REPS)
     return abs(ours - figure.value) <= 3 * chance + figure.half_digit

@@ -35,11 +35,10 @@ def test_sums_guard_against_a_figure_changed_by_mistake():
 
 def test_agreement_allows_chance_and_rounding_and_no_more():
     figure = as_figure("0.200")
-    theirs = 0.2 / math.sqrt(10_000)
-    room = 3 * math.hypot(0.001, theirs) + 0.0005
-    assert agrees(0.2 + 0.999 * room, 0.001, figure)
-    assert not agrees(0.2 + 1.001 * room, 0.001, figure)
-    assert not agrees(0.2 - 1.001 * room, 0.001, figure)
+    room = 3 * 0.001 * math.sqrt(1 + 1000 / 5000) + 0.0005
+    assert agrees(0.2 + 0.999 * room, 0.001, figure, 1000)
+    assert not agrees(0.2 + 1.001 * room, 0.001, figure, 1000)
+    assert not agrees(0.2 - 1.001 * room, 0.001, figure, 1000)
 
 
 def test_the_paper_lists_six_sample_sizes_for_table_1():
