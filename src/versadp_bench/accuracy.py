@@ -73,7 +73,7 @@ def accuracy_row(
     ok = np.array([o[2] == "converged" for o in outcomes])
     spread = np.sqrt(np.nanmean(wrong**2, axis=0))
     covered = np.abs(wrong[ok]) < 1.959964 * errors[ok]
-    bias = np.abs(wrong[ok].mean(axis=0)) / wrong[ok].std(axis=0)
+    bias = np.abs(wrong[ok].mean(axis=0)) / wrong[ok].std(axis=0) if ok.any() else np.zeros(1)
     slopes = slice(1, None) if isinstance(row, Setting) and row.intercept is not None else slice(None)
     return {
         "row": name,
@@ -82,8 +82,8 @@ def accuracy_row(
         "rmse": float(np.sqrt(np.mean(spread[slopes] ** 2))),
         "required": row.required[0],
         "intercept": float(spread[0]) if slopes.start else None,
-        "coverage": float(covered.mean()),
-        "bias/se": float(bias.max()),
+        "coverage": float(covered.mean()) if ok.any() else None,
+        "bias/se": float(bias.max()) if ok.any() else None,
         "+-": reps**-0.5,
         "failed": float(1 - ok.mean()),
     }
