@@ -10,6 +10,7 @@ import numpy as np
 from versadp import privacy
 from versadp_experiments import means
 from versadp_experiments.cells import Cell
+from versadp_experiments.printed import STATED_REPS, published
 from versadp_experiments.sampling import noised
 from versadp_experiments.tradeoffs import exact
 
@@ -78,6 +79,20 @@ def guarantee_rows() -> list[dict[str, Any]]:
         rows.append(
             _row(f"record level at fixed noise, c = sqrt(d)/2, d = {d}: beta(0.1)", "falls to 0", beta, beta < 0.5)
         )
+    return rows
+
+
+def oracle_rows() -> list[dict[str, Any]]:
+    """Check Table 1's oracle, whose RMSE is sd / sqrt(n) exactly, against 5,000 replications and rounding."""
+    spread = {"relu": 12**-0.5, "indicator": 0.5, "absolute_sine": (0.5 - 4 / np.pi**2) ** 0.5}
+    rows = []
+    for key, figure in published("table1").items():
+        if key.method == "Oracle":
+            value = float(spread[key.column] / key.n**0.5)
+            error = value / (2 * STATED_REPS) ** 0.5
+            agree = abs(value - figure.value) <= 3 * error + figure.half_digit
+            claim = f"Table 1's oracle, n = {key.n}, block {key.block + 1}, {key.column}: printed, and exact"
+            rows.append(_row(claim, figure.value, value, agree, error))
     return rows
 
 

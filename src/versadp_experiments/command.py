@@ -94,7 +94,7 @@ def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
     if what == "proposition":
         return {"variances": proposition.rows(count, seed)}
     if what == "claims":
-        exact = [*claims.tradeoff_rows(), *claims.guarantee_rows()]
+        exact = [*claims.tradeoff_rows(), *claims.guarantee_rows(), *claims.oracle_rows()]
         return {"claims": [*exact, *claims.correction_rows(count, seed), *counterexample.rows(count, seed)]}
     return {
         "settings": suspicions.settings_rows(count, seed),
