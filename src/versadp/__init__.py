@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from versadp import engine, errors, losses, noise, privacy
     from versadp.auditing.audit import audit
     from versadp.inference import Results
+    from versadp.models.bootstrap import bootstrap
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
     from versadp.release.calibration import calibrate
@@ -37,6 +38,7 @@ _HOME = {
     "Mechanism": "versadp.release.mechanism",
     "Results": "versadp.inference",
     "audit": "versadp.auditing.audit",
+    "bootstrap": "versadp.models.bootstrap",
     "calibrate": "versadp.release.calibration",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
@@ -54,6 +56,7 @@ __all__ = [
     "Results",
     "Schema",
     "audit",
+    "bootstrap",
     "calibrate",
     "engine",
     "errors",

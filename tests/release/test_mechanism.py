@@ -284,3 +284,12 @@ def test_values_out_of_bounds_are_clamped_and_counted():
     assert "120" not in str(caught[0].message)
     clamped = frame.assign(age=frame["age"].clip(18, 90))
     assert MECH.release(clamped, key=KEY).frame.equals(released)
+
+
+def test_an_opendp_measurement_states_what_the_curve_says():
+    pytest.importorskip("opendp")
+    measurement = MECH.to_opendp(epsilon=4.0)
+    epsilon, delta = measurement.map(1)
+    assert epsilon == 4.0
+    assert delta == pytest.approx(MECH.privacy().delta(4.0))
+    assert len(measurement(people(5))) == 5

@@ -169,6 +169,21 @@ class Mechanism:
 
         return mechanism_privacy(self, unit)
 
+    def to_opendp(self, epsilon: float) -> Any:
+        """Return an OpenDP measurement that releases a table, at the (epsilon, delta) that holds for a whole record.
+
+        Needs the extra `versadp[accounting]`. OpenDP trusts a function written in Python ("honest-but-curious").
+
+        Parameters
+        ----------
+        epsilon : float
+            Where delta is read off the exact curve.
+        """
+        from versadp.privacy import opendp_measurement
+
+        delta = self.privacy("record").delta(epsilon)
+        return opendp_measurement(lambda frame: self.release(frame).frame, epsilon=epsilon, delta=delta)
+
     def statement(self) -> str:
         """Return the guarantee in words."""
         from versadp.release.statement import privacy_statement

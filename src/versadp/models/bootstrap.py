@@ -1,0 +1,86 @@
+"""A bootstrap over records, as a check of the sandwich.
+
+Records are independent, so drawing them again with replacement shows how estimates vary. A drawing is a weight for each
+record, and every replication goes through the same `fit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.display.progress import bar
+from versadp.errors import EstimationError, ParameterError
+from versadp.models.fit import fit
+from versadp.release.release import load
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.release.release import Release
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Estimates of the replications that converged, (reps, p), and how many did not."""
+
+    names: tuple[str, ...]
+    estimates: Array
+    failed: int
+
+    @property
+    def bse(self) -> dict[str, float]:
+        """Standard errors."""
+        return dict(zip(self.names, self.estimates.std(axis=0, ddof=1).tolist(), strict=True))
+
+    def conf_int(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Return percentile intervals."""
+        tail = (1 - level) / 2
+        low, high = np.quantile(self.estimates, [tail, 1 - tail], axis=0)
+        return {name: (float(a), float(b)) for name, a, b in zip(self.names, low, high, strict=True)}
+
+
+def bootstrap(
+    release: Release | str | Path, formula: str | None = None, *, reps: int = 200, random_state: int = 0, **options: Any
+) -> Bootstrap:
+    """Fit a model to records drawn again with replacement.
+
+    Parameters
+    ----------
+    release, formula, options
+        As for `fit`.
+    reps : int
+        Replications.
+    random_state : int
+        Of the drawings, and of the draws within each fit.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, versadp as vdp
+    >>> schema = vdp.Schema({"x": vdp.Bounded(0, 1)})
+    >>> people = pd.DataFrame({"x": np.linspace(0, 1, 500)})
+    >>> release = vdp.Mechanism(schema, scale=0.2, exact_rate=0.2).release(people)
+    >>> found = vdp.bootstrap(release, loss=vdp.losses.Mean("x"), reps=10)
+    >>> found.estimates.shape
+    (10, 1)
+    """
+    if isinstance(reps, bool) or not isinstance(reps, int) or reps < 2:
+        raise ParameterError("reps must be a whole number, 2 or more")
+    opened = load(release) if isinstance(release, str | Path) else release
+    n, rng = len(opened), np.random.default_rng(random_state)
+    found = []
+    with bar("bootstrap") as tell:
+        for done in range(reps):
+            weights = rng.multinomial(n, np.full(n, 1 / n)).astype(float)
+            seed = int(rng.integers(2**31))
+            found.append(fit(opened, formula, weights=weights, random_state=seed, **options))
+            tell((done + 1) / reps)
+    kept = [np.asarray(result.params) for result in found if result.converged]
+    if len(kept) < 2:
+        raise EstimationError("hardly any replication of the bootstrap converged", hint="more records would help")
+    return Bootstrap(tuple(found[0].names), np.array(kept), reps - len(kept))

@@ -1,0 +1,45 @@
+"""The bootstrap agrees with the sandwich; the naive standard error of a corrected mean does not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import versadp as vdp
+from versadp.errors import ParameterError
+
+SCHEMA = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()})
+
+
+@pytest.fixture(scope="module")
+def release():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, 3000)
+    frame = pd.DataFrame({"x": x, "y": 1 + x + rng.normal(size=3000)})
+    return vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.2).release(frame)
+
+
+@pytest.mark.parametrize("method", ["analytic", "efficient"])
+def test_standard_errors_agree_with_the_sandwich(release, method):
+    """60 replications know a standard error to 1/sqrt(120) = 9 percent: four of those."""
+    found = vdp.bootstrap(release, "y ~ x", reps=60, method=method)
+    sandwich = vdp.fit(release, "y ~ x", method=method)
+    for name in ("Intercept", "x"):
+        assert found.bse[name] == pytest.approx(float(sandwich.bse[name]), rel=0.37)
+        low, high = found.conf_int()[name]
+        assert low < sandwich.params[name] < high
+    assert found.failed == 0
+    naive = vdp.fit(release, "y ~ x", method="naive")
+    assert found.bse["x"] > 1.5 * naive.bse["x"]
+
+
+def test_deterministic_and_from_a_folder(release, tmp_path):
+    release.save(tmp_path / "r")
+    one = vdp.bootstrap(release, "y ~ x", reps=3, method="analytic", random_state=1)
+    two = vdp.bootstrap(tmp_path / "r", "y ~ x", reps=3, method="analytic", random_state=1)
+    assert one.estimates == pytest.approx(two.estimates)
+
+
+@pytest.mark.parametrize("reps", [0, 1, True, 2.5])
+def test_bad_reps(release, reps):
+    with pytest.raises(ParameterError):
+        vdp.bootstrap(release, "y ~ x", reps=reps)
