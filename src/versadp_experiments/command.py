@@ -87,7 +87,7 @@ def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> No
 
 
 def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
-    from versadp_experiments import claims, counterexample, proposition, suspicions, tradeoffs
+    from versadp_experiments import claims, counterexample, proposition, smoothing, suspicions, tradeoffs
 
     if what == "figure1":
         return {"a": tradeoffs.panel_a(count, seed), "b": tradeoffs.panel_b()}
@@ -100,6 +100,7 @@ def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
         "settings": suspicions.settings_rows(count, seed),
         "boxes": suspicions.box_rows(count, seed),
         "sine": suspicions.sine_rows(seed),
+        "smoothing": smoothing.rows(count, seed),
     }
 
 

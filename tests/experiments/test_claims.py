@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from versadp_experiments import claims, counterexample, proposition, suspicions
+from versadp_experiments import claims, counterexample, proposition, smoothing, suspicions
 from versadp_experiments.cells import cells
 from versadp_experiments.comparing import rmse, table_rows, verdict
 from versadp_experiments.printed import agrees, as_figure
@@ -71,6 +71,17 @@ def test_table_2_needs_covariates_within_a_half_and_a_box():
     assert agrees(float(value[0]), float(error[0]), as_figure("0.105"), 180)
     value, error = rmse(stated["Oracle"].reshape(-1, 1))
     assert not agrees(float(value[0]), float(error[0]), as_figure("0.105"), 180)
+
+
+def test_variants_of_the_smoothed_corrected_loss_differ():
+    rows = smoothing.rows(3, 1)
+    assert [row["c"] for row in rows if row["n"] == 2500] == [None, *(factor for _, factor in smoothing.VARIANTS)]
+    assert {row["slopes"] for row in rows if row["corrected at"] == "published"} == {
+        rows[0]["slopes"],
+        rows[8]["slopes"],
+    }
+    wrong = next(row for row in rows if row["corrected at"] == "X1 as SL")
+    assert wrong["slopes"] > 0.7  # its noise is not SL, and the correction overshoots
 
 
 def test_no_reading_of_sl_gives_the_printed_sine():
