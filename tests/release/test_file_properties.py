@@ -21,8 +21,8 @@ from versadp.release.folder import _digest
 from versadp.release.sources import open_source
 from versadp.release.streaming import release_file
 
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-FUZZ = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 names = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8).map(lambda text: "c" + text)
 levels = st.one_of(

@@ -83,7 +83,7 @@ def test_engines_agree(tmp_path, monkeypatch):
         release_file(data, tmp_path / engine, MECH, key=KEY, engine=engine)
     for path in (tmp_path / "local").iterdir():
         assert path.read_bytes() == (tmp_path / "threads" / path.name).read_bytes()
-    with pytest.raises(VersadpError):
+    with pytest.raises(ParameterError, match="not sent to other processes"):
         release_file(data, tmp_path / "processes", MECH, engine="processes")
 
 
@@ -211,7 +211,7 @@ def test_damaged_pages_are_refused_or_without_effect(tmp_path):
     """A flipped bit in a data page without a checksum cannot be noticed; what arrow notices becomes our error."""
     path = write("parquet", tmp_path / "d.parquet", people(5000))
     data = path.read_bytes()
-    for i, at in enumerate(np.linspace(4, len(data) - 9, 40).astype(int)):
+    for i, at in enumerate(np.linspace(4, len(data) - 9, 15).astype(int)):
         changed = bytearray(data)
         changed[at] ^= 0x55
         path.write_bytes(changed)

@@ -23,8 +23,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from versadp.noise.words import BLOCK_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from versadp.release.noising import Channels
@@ -81,26 +79,32 @@ def people_rows(
 ) -> NDArray[np.uint64]:
     """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
     assert table.names is not None
-    key = mac(ledger_key, b"people")
+    key, head = mac(ledger_key, b"people"), mac(ledger_key, b"release", release.encode())
     rows = np.empty((table.rows, 4), np.uint64)
     rows[:, 2:] = charge
-    if not table.rows:
-        return rows
-    records = _records(table, channels)
-    head = release.encode()
-    for i, name in enumerate(table.names):
-        rows[i, 0] = int.from_bytes(hmac.digest(key, b"id" + name, "sha256")[:8], "little")
-        rows[i, 1] = int.from_bytes(mac(key, head, name, *(column[i] for column in records))[:8], "little")
+    tags = [hmac.digest(key, b"id" + name, "sha256")[:8] for name in table.names]
+    records = [
+        hmac.digest(key, b"".join((head, _sized(name), *record)), "sha256")[:8]
+        for name, record in zip(table.names, zip(*_records(table, channels), strict=True), strict=True)
+    ]
+    rows[:, 0] = np.frombuffer(b"".join(tags), "<u8")
+    rows[:, 1] = np.frombuffer(b"".join(records), "<u8")
     return rows
 
 
-def _records(table: Table, channels: Channels) -> list[Sequence[bytes]]:
+def _sized(text: bytes) -> bytes:
+    """Return text with its length before it, so that where it ends is not in doubt."""
+    return len(text).to_bytes(8, "little") + text
+
+
+def _records(table: Table, channels: Channels) -> list[list[bytes]]:
     """Return what a record is as bytes, column by column: private content as whole numbers, then public values."""
-    blocks = []
+    count = len(table.numeric) + len(table.codes)
+    raw = np.empty((table.rows, count))
     for start in range(0, table.rows, BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         private = [values[rows] for values in (*table.numeric.values(), *table.codes.values())]
-        blocks.append(np.ascontiguousarray(channels.content(private).T))
-    raw, size = np.concatenate(blocks).tobytes(), 8 * blocks[0].shape[1]
-    out: list[Sequence[bytes]] = [[raw[i * size : (i + 1) * size] for i in range(table.rows)]]
-    return out + [[str(value).encode() for value in array.to_pylist()] for array in table.public.values()]
+        raw[rows] = channels.content(private).T
+    text, size = raw.tobytes(), 8 * count
+    private_bytes = [text[i * size : (i + 1) * size] for i in range(table.rows)]
+    return [private_bytes] + [[_sized(str(v).encode()) for v in array.to_pylist()] for array in table.public.values()]

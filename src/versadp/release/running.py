@@ -52,6 +52,11 @@ class Run:
     def __post_init__(self) -> None:
         if isinstance(self.batch_rows, bool) or not isinstance(self.batch_rows, int) or self.batch_rows < 1:
             raise ParameterError("batch_rows must be a whole number, 1 or more")
+        if as_engine(self.engine).name == "processes":
+            raise ParameterError(
+                "files are released on threads: keys are not sent to other processes",
+                hint="engine 'threads' or 'local'",
+            )
         assert self.rows % BLOCK_ROWS == 0
 
     @property
