@@ -87,7 +87,7 @@ def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> No
 
 
 def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
-    from versadp_experiments import claims, counterexample, proposition, smoothing, suspicions, tradeoffs
+    from versadp_experiments import bound, claims, counterexample, proposition, smoothing, suspicions, tradeoffs
 
     if what == "figure1":
         return {"a": tradeoffs.panel_a(count, seed), "b": tradeoffs.panel_b()}
@@ -95,7 +95,8 @@ def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
         return {"variances": proposition.rows(count, seed)}
     if what == "claims":
         exact = [*claims.tradeoff_rows(), *claims.guarantee_rows(), *claims.oracle_rows()]
-        return {"claims": [*exact, *claims.correction_rows(count, seed), *counterexample.rows(count, seed)]}
+        drawn = [*claims.correction_rows(count, seed), *counterexample.rows(count, seed)]
+        return {"claims": [*exact, *drawn, *bound.rows()]}
     return {
         "settings": suspicions.settings_rows(count, seed),
         "boxes": suspicions.box_rows(count, seed),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from versadp_experiments import claims, counterexample, proposition, smoothing, suspicions
+from versadp_experiments import bound, claims, counterexample, proposition, smoothing, suspicions
 from versadp_experiments.cells import cells
 from versadp_experiments.comparing import rmse, table_rows, verdict
 from versadp_experiments.printed import agrees, as_figure
@@ -32,6 +32,13 @@ def test_the_printed_oracle_is_not_that_of_5000_replications():
 
 def test_section_5_holds():
     assert all(row["agrees"] == "yes" for row in claims.correction_rows(100_000, 1))
+
+
+def test_the_bound_on_table_1_is_attained_by_no_paper_method_and_nearly_by_ours():
+    least = {name: bound.least_rmse(name, 0.94, 0.1, 500, 120) for name in ("relu", "indicator", "absolute_sine")}
+    assert least == pytest.approx({"relu": 0.0312, "indicator": 0.0843, "absolute_sine": 0.0890}, abs=1e-4)
+    assert bound.least_rmse("relu", 0.94, 0.999, 500, 120) == pytest.approx(12**-0.5 / 500**0.5, rel=0.01)
+    assert len(bound.rows()) == 6
 
 
 def test_more_noise_can_mean_less_variance():
