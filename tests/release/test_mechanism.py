@@ -292,4 +292,4 @@ def test_an_opendp_measurement_states_what_the_curve_says():
     epsilon, delta = measurement.map(1)
     assert epsilon == 4.0
     assert delta == pytest.approx(MECH.privacy().delta(4.0))
-    assert len(measurement(people(5))) == 5
+    assert len(measurement(pa.Table.from_pandas(people(5), preserve_index=False))) == 5

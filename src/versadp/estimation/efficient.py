@@ -149,10 +149,7 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
             return _failed(theta, INDEFINITE, family)
         step = _group_step(moments, groups)
         theta = theta + step.move
-        first = groups[0]
-        metric = step.cov[np.ix_(first, first)]
-        size = float(np.sqrt(step.move[first] @ np.linalg.solve(metric, step.move[first])))
-        if size < 0.3:  # what is left after the step is of the order of its square
+        if max(_size(step, group) for group in groups) < 0.3:  # what is left is of the order of its square
             weights = dict(zip(family.names, mix[0].tolist(), strict=True))
             return Fit(theta, step.cov, CONVERGED, moments.n, weights, {"mix": mix, "hessian": moments.hessian})
     return _failed(theta, ITERATIONS, family)
@@ -175,6 +172,12 @@ def _group_step(moments: Moments, groups: Groups) -> _Step:
         for h, right in enumerate(groups):
             cov[np.ix_(left, right)] = inverse[left] @ centred[g, :, h] @ inverse[right].T
     return _Step(move, cov / max(moments.n - size, 1))
+
+
+def _size(step: _Step, group: NDArray[np.int64]) -> float:
+    """Length of a step in standard errors, over a group."""
+    move = step.move[group]
+    return float(np.sqrt(move @ np.linalg.solve(step.cov[np.ix_(group, group)], move)))
 
 
 def _failed(theta: Array, outcome: str, family: Family) -> Fit:

@@ -77,8 +77,8 @@ def bootstrap(
     with bar("bootstrap") as tell:
         for done in range(reps):
             weights = rng.multinomial(n, np.full(n, 1 / n)).astype(float)
-            seed = int(rng.integers(2**31))
-            found.append(fit(opened, formula, weights=weights, random_state=seed, **options))
+            # the same draws each time: a record's draws belong to the record
+            found.append(fit(opened, formula, weights=weights, random_state=random_state, **options))
             tell((done + 1) / reps)
     kept = [np.asarray(result.params) for result in found if result.converged]
     if len(kept) < 2:
