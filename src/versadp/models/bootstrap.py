@@ -72,7 +72,10 @@ def bootstrap(
     if isinstance(reps, bool) or not isinstance(reps, int) or reps < 2:
         raise ParameterError("reps must be a whole number, 2 or more")
     opened = load(release) if isinstance(release, str | Path) else release
-    n, rng = len(opened), np.random.default_rng(random_state)
+    n, rng = (
+        len(opened),
+        np.random.default_rng([random_state, 0xB007]),
+    )  # no stream that a user may have drawn data from
     found = []
     with bar("bootstrap") as tell:
         for done in range(reps):
