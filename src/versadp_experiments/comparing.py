@@ -35,7 +35,8 @@ class Outcome(NamedTuple):
 
 def outcome(store: Store, cell: Cell, method: str, reps: int) -> Outcome:
     """Return a method's errors over the replications of a cell."""
-    lines = [line for key, line in sorted(store.lines.items()) if key[:2] == (cell.n, cell.block) and key[2] < reps]
+    keys = ((cell.n, cell.block, rep) for rep in range(reps))
+    lines = [store.lines[key] for key in keys if key in store.lines]
     true = np.array(truth(cell.table))
     if method not in OURS:
         return Outcome(np.array([line["paper"][method] for line in lines]) - true, None, 0.0)
