@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from versadp.models.bootstrap import bootstrap
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
+    from versadp.release.appending import append_file, finalize
     from versadp.release.calibration import calibrate
+    from versadp.release.drafting import draft_schema
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
+    from versadp.release.streaming import release_file
     from versadp.schema import Bounded, Categorical, Public, Schema
 
 _HOME = {
@@ -37,11 +40,15 @@ _HOME = {
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
     "Results": "versadp.inference",
+    "append_file": "versadp.release.appending",
     "audit": "versadp.auditing.audit",
     "bootstrap": "versadp.models.bootstrap",
     "calibrate": "versadp.release.calibration",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
+    "release_file": "versadp.release.streaming",
+    "draft_schema": "versadp.release.drafting",
+    "finalize": "versadp.release.appending",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
 }
@@ -55,17 +62,21 @@ __all__ = [
     "Release",
     "Results",
     "Schema",
+    "append_file",
     "audit",
     "bootstrap",
     "calibrate",
+    "draft_schema",
     "engine",
     "errors",
+    "finalize",
     "fit",
     "fresh_key",
     "load",
     "losses",
     "noise",
     "privacy",
+    "release_file",
 ]
 
 

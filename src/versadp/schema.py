@@ -18,6 +18,7 @@ from typing import Any
 from versadp.errors import SchemaError
 
 Level = str | int | bool
+LARGEST = 1.7976931348623157e308
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Bounded:
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
             bound = getattr(self, name)
-            if isinstance(bound, bool) or not isinstance(bound, Real) or not math.isfinite(bound):
+            if isinstance(bound, bool) or not isinstance(bound, Real) or not -LARGEST <= bound <= LARGEST:
                 raise SchemaError(
                     f"the {name} bound must be a finite number",
                     hint="declare what the column can hold, e.g. Bounded(18, 90); bounds are never read off the data",
@@ -253,7 +254,7 @@ class Schema:
         """Read a schema from the text of a schema file."""
         try:
             data = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        except (ValueError, RecursionError) as problem:  # ValueError also for whole numbers beyond all reason
             raise SchemaError(f"the schema is not valid TOML: {problem}") from None
         return cls.from_dict(data)
 
