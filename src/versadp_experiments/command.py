@@ -100,6 +100,7 @@ def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
     return {
         "settings": suspicions.settings_rows(count, seed),
         "boxes": suspicions.box_rows(count, seed),
+        "starts": suspicions.start_rows(count, seed),
         "sine": suspicions.sine_rows(seed),
         "smoothing": smoothing.rows(count, seed),
     }

@@ -86,17 +86,23 @@ def least_absolute(m: Array, y: Array) -> Array:
     return np.asarray(theta)
 
 
+def doubly_random(cell: Cell, sample: Sample) -> Loss:
+    """Return the paper's corrected loss."""
+    one, rate = np.ones((cell.n, 1)), cell.exact_rate
+    at1, at2 = (absolute(np.hstack([one, x]), sample.y) for x in (sample.x1, sample.x2))
+    return combined(at1, at2, 1 / rate, 1 - 1 / rate)
+
+
 def estimates(cell: Cell, sample: Sample) -> dict[str, list[float]]:
     """Return intercept and slopes by each of the paper's methods."""
     one = np.ones((cell.n, 1))
     m, m1, m2 = (np.hstack([one, x]) for x in (sample.x, sample.x1, sample.x2))
-    rate, start = cell.exact_rate, np.zeros(m.shape[1])
+    start = np.zeros(m.shape[1])
     h = BANDWIDTH * cell.noise * cell.n ** (-1 / 3)
-    doubly = combined(absolute(m1, sample.y), absolute(m2, sample.y), 1 / rate, 1 - 1 / rate)
     smooth = smoothed_corrected(m2, sample.y, h, cell.noise**2)
     return {
         "Oracle": least_absolute(m, sample.y).tolist(),
         "Naive": least_absolute(m1, sample.y).tolist(),
         "sCL": boxed(smooth, start, cell.box).tolist(),
-        "DR": boxed(doubly, start, cell.box).tolist(),
+        "DR": boxed(doubly_random(cell, sample), start, cell.box).tolist(),
     }

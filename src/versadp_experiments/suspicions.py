@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp_experiments import means
+from versadp_experiments import means, median
 from versadp_experiments.cells import READINGS, cells
 from versadp_experiments.comparing import rmse
+from versadp_experiments.logistic import boxed
 from versadp_experiments.printed import Key, published
 from versadp_experiments.replication import replicate, truth
+from versadp_experiments.sampling import draw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,6 +83,24 @@ def box_rows(reps: int, seed: int) -> list[dict[str, Any]]:
         wrong = errors(replace(cells("table2", (5000,))[1], box=box), reps, seed)
         name = "none" if box is None else f"[{box[0]:g}, {box[1]:g}]"
         rows.append({"box for theta": name, **{m: float(rmse(wrong[m])[0].mean()) for m in names}})
+    return rows
+
+
+def start_rows(reps: int, seed: int) -> list[dict[str, Any]]:
+    """Return Table 3's DR at n = 2500, lambda = 2, from several starts: its loss has many local minima."""
+    cell = cells("table3", (2500,))[0]
+    figures = [f.value for k, f in published("table3").items() if k[:3] == (cell.n, 0, "DR")]
+    rows: list[dict[str, Any]] = [
+        {"start": "published", "intercept": figures[0], "slopes": float(np.mean(figures[1:])), "+- slopes": None}
+    ]
+    rngs = [np.random.default_rng([seed, 4, rep]) for rep in range(reps)]
+    losses = [(median.doubly_random(cell, draw(cell, rng)), rng) for rng in rngs]
+    for name in ("0", "the truth", "anywhere in the box"):
+        starts = [{"0": np.zeros(7), "the truth": np.ones(7)}.get(name, rng.uniform(0, 2, 7)) for _, rng in losses]
+        pairs = zip(losses, starts, strict=True)
+        value, error = rmse(np.array([boxed(loss, start, cell.box) for (loss, _), start in pairs]) - 1.0)
+        means_ = {"slopes": float(value[1:].mean()), "+- slopes": float(error[1:].mean())}
+        rows.append({"start": name, "intercept": float(value[0]), **means_})
     return rows
 
 

@@ -93,6 +93,12 @@ def test_variants_of_the_smoothed_corrected_loss_differ():
     assert wrong["slopes"] > 0.7  # its noise is not SL, and the correction overshoots
 
 
+def test_starts_matter_for_a_loss_with_kinks():
+    rows = suspicions.start_rows(8, 1)
+    assert [row["start"] for row in rows] == ["published", "0", "the truth", "anywhere in the box"]
+    assert len({row["slopes"] for row in rows}) == 4
+
+
 def test_no_reading_of_sl_gives_the_printed_sine():
     for row in suspicions.sine_rows(1, 50_000):
         figures = [abs(v) for k, v in row.items() if k not in {"lambda", "published"}]
