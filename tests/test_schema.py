@@ -41,6 +41,7 @@ def test_views():
         (True, 2),
         (-1e308, 1e308),
         (0, 5e-324),
+        (0, 10**400),
     ],
 )
 def test_bad_bounds(lower, upper):

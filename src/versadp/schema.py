@@ -18,7 +18,6 @@ from typing import Any
 from versadp.errors import SchemaError
 
 Level = str | int | bool
-LARGEST = 1.7976931348623157e308
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +39,13 @@ class Bounded:
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            bound = getattr(self, name)
-            if isinstance(bound, bool) or not isinstance(bound, Real) or not -LARGEST <= bound <= LARGEST:
+            bound = _number(getattr(self, name))
+            if not math.isfinite(bound):
                 raise SchemaError(
                     f"the {name} bound must be a finite number",
                     hint="declare what the column can hold, e.g. Bounded(18, 90); bounds are never read off the data",
                 )
-            object.__setattr__(self, name, float(bound) + 0.0)
+            object.__setattr__(self, name, bound + 0.0)
         if self.lower >= self.upper:
             raise SchemaError(f"lower ({self.lower:g}) must be below upper ({self.upper:g})")
         if not math.isfinite(self.upper - self.lower) or self.upper - self.lower < 1e-290:
@@ -268,6 +267,16 @@ class Schema:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+
+def _number(value: object) -> float:
+    """Return a number as a float, and NaN for whatever is none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _check_name(name: object) -> str:
