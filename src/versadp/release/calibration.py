@@ -176,9 +176,13 @@ def _solve_scale(
     mechanism = Mechanism(schema, width / shift, rate, keep)
     if tolerance >= _ROUGH:
         return mechanism
-    slack = 1.1 * mechanism.channels.sampler_error
-    near = (shift * (1 - 3 * _ROUGH), shift * (1 + 3 * _ROUGH))
-    shift = solve_parameter(partial(profile_of, slack=slack), goal, *near, tolerance=tolerance)
+    for _ in range(3):  # the sampler's error follows the scale, which follows the error: it settles at once
+        slack = mechanism.channels.sampler_error
+        near = (shift / 4, shift * (1 + 3 * _ROUGH))
+        shift = solve_parameter(partial(profile_of, slack=slack), goal, *near, tolerance=tolerance)
+        mechanism = Mechanism(schema, width / shift, rate, keep)
+        if abs(mechanism.channels.sampler_error - slack) <= 1e-3 * slack:
+            break
     return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep), width / shift, goal, unit)
 
 
