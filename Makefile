@@ -20,7 +20,7 @@ check: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q --doctest-modules src/versadp src/versadp_bench
+	$(BIN)/python -m pytest -q --doctest-modules src/versadp src/versadp_bench src/versadp_experiments
 	$(BIN)/python -m pytest -q tests/test_readme.py
 
 format: $(VENV)/.tested
