@@ -51,5 +51,11 @@ def replicate(cell: Cell, rep: int, seed: int, *, with_ours: bool) -> dict[str, 
 
 
 def work(job: Job) -> list[dict[str, Any]]:
-    """Do a job; runs in another process."""
-    return [replicate(job.cell, rep, job.seed, with_ours=rep < job.ours) for rep in job.reps]
+    """Do a job; runs in another process.
+
+    One thread a process: the processes fill the cores, and sums are rounded the same way on every engine.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        return [replicate(job.cell, rep, job.seed, with_ours=rep < job.ours) for rep in job.reps]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +73,6 @@ def run(plan: Plan, out: str | Path | None = None, engine: str = "processes") ->
     path = None if out is None else Path(out) / f"{plan.table}-{plan.reading}-{plan.seed}.jsonl"
     store = Store(path, header)
     left = list(jobs(plan, store))
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread a process: the processes fill the cores
     done, total = 0, sum(len(job.reps) for job in left)
     with bar(f"{plan.table}, {total} replications") as tell:
         for lines in as_engine(engine).map(work, left) if left else ():
