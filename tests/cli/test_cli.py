@@ -143,13 +143,24 @@ def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
 
     import versadp as vdp
 
-    options = ("--scale", "age=2,income=3", "--exact-rate", "0.05", "--keep", "0.2", "-n", "20000")
+    options = (
+        "--scale",
+        "age=2,income=3",
+        "--exact-rate",
+        "0.05",
+        "--keep",
+        "0.2",
+        "-n",
+        "20000",
+        "--confidence",
+        "0.999999",
+    )
     result = run("audit", "--schema", schema, *options)
     assert result.exit_code == 0, result.output
     assert "passed" in result.output
     mech = vdp.Mechanism(vdp.Schema.from_toml(schema), scale=2, exact_rate=0.05, keep=0.2)
     mech.release(pd.DataFrame({"age": [30], "income": [1.0], "region": ["n"]})).save(tmp_path / "r")
-    result = run("audit", str(tmp_path / "r"), "-n", "20000", "--format", "json", "--unit", "attribute")
+    result = run("audit", str(tmp_path / "r"), *sure, "--format", "json", "--unit", "attribute")
     assert json.loads(result.output)[0]["passed"] is True
     assert run("audit").exit_code == 2
     assert run("audit", str(tmp_path / "r"), "--schema", schema).exit_code == 2

@@ -13,6 +13,7 @@ from versadp.errors import DataError, EstimationError, ParameterError
 from versadp.losses import Check, Huber, Mean, Quantile
 
 N = 4000
+KEY = bytes(range(7, 39))  # the same noise in every run: a failure here is never bad luck
 SCHEMA = vdp.Schema({"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(10, 30), "w": vdp.Public(), "y": vdp.Public()})
 
 
@@ -32,7 +33,7 @@ def people(kind="squared", n=N, seed=0):
 
 
 def release(kind="squared", scale=0.3, exact_rate=0.2, **options):
-    return vdp.Mechanism(SCHEMA, scale=scale, exact_rate=exact_rate).release(people(kind, **options))
+    return vdp.Mechanism(SCHEMA, scale=scale, exact_rate=exact_rate).release(people(kind, **options), key=KEY)
 
 
 FORMULA = "y ~ a + b + w"
@@ -52,7 +53,7 @@ PEERS = {
 def test_agreement_with_statsmodels_at_no_noise(loss, method):
     """Noise of a millionth of a width: estimates and robust standard errors are statsmodels'."""
     frame = people(loss)
-    rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame, key=KEY)
     result = vdp.fit(rel, FORMULA, loss=loss, method=method, draws=1)
     peer = PEERS[loss](frame, sm.add_constant(frame[["a", "b", "w"]]))
     assert np.abs((np.asarray(result.params) - peer.params.to_numpy()) / peer.bse.to_numpy()).max() < 0.03
@@ -61,7 +62,7 @@ def test_agreement_with_statsmodels_at_no_noise(loss, method):
 
 def test_agreement_at_no_noise_for_robust_losses():
     frame = people("huber")
-    rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame, key=KEY)
     x = sm.add_constant(frame[["a", "b", "w"]])
     median = sm.QuantReg(frame["y"], x).fit(q=0.5)
     ours = vdp.fit(rel, FORMULA, loss="check")
@@ -84,7 +85,7 @@ def test_agreement_with_delicatessen():
 
     peer = delicatessen.MEstimator(psi, init=np.zeros(4))
     peer.estimate(solver="lm")
-    rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame, key=KEY)
     ours = vdp.fit(rel, FORMULA, loss="logistic")
     assert np.asarray(ours.params) == pytest.approx(peer.theta, abs=2e-2)
     assert np.asarray(ours.bse) == pytest.approx(np.sqrt(np.diag(peer.variance)), rel=0.03)
@@ -131,8 +132,8 @@ def test_equivariance_in_the_response():
 def test_estimates_are_right_within_their_errors(loss):
     """Against the raw fit, five standard errors; naive is off by more."""
     frame = people(loss, n=20_000, seed=3)
-    rel = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.2).release(frame)
-    raw = vdp.fit(vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame), FORMULA, loss=loss)
+    rel = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.2).release(frame, key=KEY)
+    raw = vdp.fit(vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame, key=KEY), FORMULA, loss=loss)
     result, naive = vdp.fit(rel, FORMULA, loss=loss), vdp.fit(rel, FORMULA, loss=loss, method="naive")
     off = (np.asarray(result.params) - np.asarray(raw.params)) / np.asarray(result.bse)
     assert np.abs(off).max() < 5
@@ -179,7 +180,7 @@ def test_weights_of_the_analyst():
 
 def test_means_quantiles_and_users_losses():
     frame = people(n=20_000)
-    rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame, key=KEY)
     for loss, truth in [
         (Mean("a"), frame["a"].mean()),
         (Mean(lambda x: x[:, 0] * x[:, 1]), (frame["a"] * frame["b"]).mean()),
@@ -200,7 +201,7 @@ def test_means_quantiles_and_users_losses():
 
 def test_functions_of_noisy_columns():
     frame = people(n=30_000)
-    rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame, key=KEY)
     result = vdp.fit(rel, "y ~ np.log(b) + np.abs(a) + a:w")
     x = np.column_stack([np.ones(30_000), np.log(frame["b"]), np.abs(frame["a"]), frame["a"] * frame["w"]])
     raw = np.linalg.lstsq(x, frame["y"], rcond=None)[0]
@@ -209,7 +210,7 @@ def test_functions_of_noisy_columns():
 
 def test_a_noisy_response():
     frame = people(n=20_000)
-    rel = vdp.Mechanism(SCHEMA, scale=0.4, exact_rate=0.2).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=0.4, exact_rate=0.2).release(frame, key=KEY)
     raw = np.polyfit(frame["a"], frame["b"], 1)[::-1]
     for loss in ("squared", Huber(5.0)):
         result = vdp.fit(rel, "b ~ a", loss=loss)
@@ -247,7 +248,7 @@ def test_only_public_columns_need_no_correction():
 
 
 def test_a_hopeless_fit_is_a_named_outcome_and_no_estimate():
-    rel = vdp.Mechanism(SCHEMA, scale=20, exact_rate=0.01).release(people(n=60))
+    rel = vdp.Mechanism(SCHEMA, scale=20, exact_rate=0.01).release(people(n=60), key=KEY)
     result = vdp.fit(rel, FORMULA, method="drcl", draws=1)
     assert not result.converged
     assert result.outcome in {"indefinite", "stalled", "diverged", "iterations"}
@@ -259,7 +260,7 @@ def test_a_hopeless_fit_is_a_named_outcome_and_no_estimate():
 def test_separable_data_are_reported():
     frame = people("logistic", n=300)
     frame["y"] = (frame["w"] > 0).astype(float)
-    rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame)
+    rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame, key=KEY)
     result = vdp.fit(rel, FORMULA, loss="logistic")
     assert not result.converged or abs(result.params["w"]) > 5
 
@@ -307,7 +308,7 @@ def test_more_bad_input(tmp_path):
     one = people("logistic")
     one["y"] = 1.0
     with pytest.raises(DataError, match="one class"):
-        vdp.fit(vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(one), FORMULA, loss="logistic")
+        vdp.fit(vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(one, key=KEY), FORMULA, loss="logistic")
     for loss in ("check", "hinge", "huber"):
         kind = loss if loss != "huber" else "squared"
         with pytest.raises(ParameterError, match="exact_rate above 0"):
@@ -318,7 +319,7 @@ def test_more_bad_input(tmp_path):
     with pytest.raises(vdp.errors.ReleaseError):
         vdp.fit(tmp_path, FORMULA)
     text = vdp.Schema(dict(SCHEMA.columns) | {"t": vdp.Public()})
-    rel = vdp.Mechanism(text, scale=0.3, exact_rate=0.2).release(people().assign(t="u"))
+    rel = vdp.Mechanism(text, scale=0.3, exact_rate=0.2).release(people().assign(t="u"), key=KEY)
     with pytest.raises(ParameterError, match="text"):
         vdp.fit(rel, "y ~ a + t")
     only = vdp.Mechanism(vdp.Schema({"c": vdp.Categorical(["u", "v"]), "y": vdp.Public()}), keep=0.5)
