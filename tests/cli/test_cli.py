@@ -143,19 +143,9 @@ def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
 
     import versadp as vdp
 
-    options = (
-        "--scale",
-        "age=2,income=3",
-        "--exact-rate",
-        "0.05",
-        "--keep",
-        "0.2",
-        "-n",
-        "20000",
-        "--confidence",
-        "0.999999",
-    )
-    result = run("audit", "--schema", schema, *options)
+    sure = ("-n", "20000", "--confidence", "0.999999")
+    options = ("--scale", "age=2,income=3", "--exact-rate", "0.05", "--keep", "0.2")
+    result = run("audit", "--schema", schema, *options, *sure)
     assert result.exit_code == 0, result.output
     assert "passed" in result.output
     mech = vdp.Mechanism(vdp.Schema.from_toml(schema), scale=2, exact_rate=0.05, keep=0.2)
