@@ -12,7 +12,7 @@ from versadp.correction.analytic import Analytic
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.model import Batch, CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Units
 from versadp.correction.profiles import Damped, Fade, Inside, One, Profile
-from versadp.correction.signed import Signed
+from versadp.correction.signed import Signed, stratified
 
 __all__ = [
     "Analytic",
@@ -31,4 +31,5 @@ __all__ = [
     "RecordModel",
     "Signed",
     "Units",
+    "stratified",
 ]

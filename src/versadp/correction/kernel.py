@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.noise.kernel import compiled
+from versadp.noise.kernel import compiled, summing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,27 +31,11 @@ def distance2(z: Array, lower: Array, upper: Array, out: Array) -> None:
         out[i] = q
 
 
-@compiled
-def soft_clip(x: float, lower: float, upper: float, soft: float) -> tuple[float, float, float, float]:
-    """Return P, P', P'' and the excess of one coordinate; soft = 0 leaves it where it is."""
-    if x > upper:
-        e = x - upper
-    elif x < lower:
-        e = x - lower
-    else:
-        return x, 1.0, 0.0, 0.0
-    if soft == 0.0:
-        return x, 1.0, 0.0, e
-    rho = soft / (soft + abs(e))
-    bend = -2.0 * rho * rho * rho / soft
-    return x - e + e * rho, rho * rho, bend if e > 0.0 else -bend, e
-
-
-@compiled
+@summing
 def index_at(
     z: Array,
     box: Array,
-    soft: float,
+    hard: float,
     columns: NDArray[np.int64],
     response: int,
     design: Array,
@@ -59,26 +43,40 @@ def index_at(
     u: Array,
     y: Array,
 ) -> None:
-    """Write the index at the softly clipped points, and the response if it is a column of the block."""
+    """Write the index at the softly clipped points, and the response if it is a column of the block.
+
+    `hard` is 1 over the length of the soft clip; 0 leaves points where they are.
+    """
+    slope = np.zeros(z.shape[1])
+    public = 0
+    for j in range(theta.shape[0]):
+        if columns[j] >= 0:
+            slope[columns[j]] += theta[j]
+        else:
+            public += 1
     for i in range(z.shape[0]):
         total = 0.0
-        for j in range(theta.shape[0]):
-            c = columns[j]
-            m = soft_clip(z[i, c], box[0, c], box[1, c], soft)[0] if c >= 0 else design[i, j]
-            total += m * theta[j]
+        for j in range(z.shape[1]):
+            nearest = min(max(z[i, j], box[0, j]), box[1, j])
+            e = z[i, j] - nearest
+            place = nearest + e / (1.0 + hard * abs(e))
+            total += slope[j] * place
+            if j == response:
+                y[i] = place
+        if public:
+            for j in range(theta.shape[0]):
+                if columns[j] < 0:
+                    total += design[i, j] * theta[j]
         u[i] = total
-        if response >= 0:
-            y[i] = soft_clip(z[i, response], box[0, response], box[1, response], soft)[0]
 
 
-@compiled
-def profile_at(q: float, kind: int, length: float, rounding: float) -> tuple[float, float, float]:
-    """Return a profile and its first two derivatives in q."""
+@summing
+def profile_at(q: float, r: float, kind: int, length: float, rounding: float) -> tuple[float, float, float]:
+    """Return a profile and its first two derivatives in q; `r = sqrt(q + rounding^2)`."""
     if kind == FADE:
-        r = math.sqrt(q + rounding * rounding)
-        value = math.exp(-(r - rounding) / length) if q > 0.0 else 1.0
-        k = 2.0 * length * r
-        return value, -value / k, value * (1.0 / (k * k) + 1.0 / (2.0 * k * r * r))
+        value = math.exp((rounding - r) / length) if q > 0.0 else 1.0
+        half = 0.5 / (length * r)
+        return value, -value * half, value * half * (half + 0.5 / (r * r))
     if kind == DAMPED:
         w2 = length * length
         left = max(1.0 - q / w2, 0.0)
@@ -86,12 +84,12 @@ def profile_at(q: float, kind: int, length: float, rounding: float) -> tuple[flo
     return 1.0, 0.0, 0.0
 
 
-@compiled
+@summing
 def add_terms(
     laplacian: bool,
     z: Array,
     box: Array,
-    soft: float,
+    hard: float,
     columns: NDArray[np.int64],
     design: Array,
     alpha: Array,
@@ -107,28 +105,42 @@ def add_terms(
 ) -> None:
     """Add scale times v (or its Laplacian) to the scores `out` (n, G, p), and its derivative to the Hessian.
 
-    s (4, n) holds the derivatives of the loss in the index at these points.
+    s (4, n) holds the derivatives of the loss in the index at these points. Geometry has no branches, so that it is
+    done for several columns at once, and members without weight are left out.
     """
     n, dim = z.shape
     size, groups = columns.shape[0], mix.shape[0]
     p0, p1, p2, e = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     m, b = np.empty(size), np.empty(size)
     a, aq, aqq = np.empty(groups), np.empty(groups), np.empty(groups)
+    used = np.zeros(kinds.shape[0])
+    for g in range(groups):
+        for k in range(kinds.shape[0]):
+            used[k] += abs(mix[g, k])
     for i in range(n):
-        q, outside = 0.0, 0.0
+        q, outside, a2, a1, ag = 0.0, 0.0, 0.0, 0.0, 0.0
         for j in range(dim):
-            p0[j], p1[j], p2[j], e[j] = soft_clip(z[i, j], box[0, j], box[1, j], soft)
+            nearest = min(max(z[i, j], box[0, j]), box[1, j])
+            e[j] = z[i, j] - nearest
+            rho = 1.0 / (1.0 + hard * abs(e[j]))
+            side = (1.0 if e[j] > 0.0 else 0.0) - (1.0 if e[j] < 0.0 else 0.0)
+            p0[j], p1[j], p2[j] = nearest + e[j] * rho, rho * rho, -2.0 * hard * side * rho * rho * rho
             q += e[j] * e[j]
-            outside += e[j] != 0.0
+            outside += abs(side)
+            a2 += alpha[j] * alpha[j] * p1[j] * p1[j]
+            a1 += alpha[j] * p2[j]
+            ag += alpha[j] * e[j] * p1[j]
         for g in range(groups):
             a[g] = aq[g] = aqq[g] = 0.0
+        r = math.sqrt(q + rounding * rounding)
         for k in range(kinds.shape[0]):
-            v0, v1, v2 = profile_at(q, kinds[k], lengths[k], rounding)
-            for g in range(groups):
-                w = mix[g, k] * scale[i]
-                a[g] += w * v0
-                aq[g] += w * v1
-                aqq[g] += w * v2
+            if used[k] > 0.0:
+                v0, v1, v2 = profile_at(q, r, kinds[k], lengths[k], rounding)
+                for g in range(groups):
+                    w = mix[g, k] * scale[i]
+                    a[g] += w * v0
+                    aq[g] += w * v1
+                    aqq[g] += w * v2
         for j in range(size):
             m[j] = p0[columns[j]] if columns[j] >= 0 else design[i, j]
         s0, s1, s2, s3 = s[0, i], s[1, i], s[2, i], s[3, i]
@@ -138,14 +150,10 @@ def add_terms(
                     out[i, g, j] += a[g] * s0 * m[j]
             if bent:
                 for j in range(size):
+                    b[j] = a[0] * s1 * m[j]
                     for h in range(j + 1):
-                        hessian[j, h] += a[0] * s1 * m[j] * m[h]
+                        hessian[j, h] += b[j] * m[h]
             continue
-        a2, a1, ag = 0.0, 0.0, 0.0
-        for j in range(dim):
-            a2 += alpha[j] * alpha[j] * p1[j] * p1[j]
-            a1 += alpha[j] * p2[j]
-            ag += alpha[j] * e[j] * p1[j]
         for g in range(groups):
             f1 = 2.0 * aq[g]
             lap = 4.0 * aqq[g] * q + f1 * outside
@@ -154,8 +162,7 @@ def add_terms(
                 value = m[j] * radial
                 c = columns[j]
                 if c >= 0:
-                    value += 2.0 * a[g] * s1 * alpha[c] * p1[c] * p1[c] + a[g] * s0 * p2[c]
-                    value += 2.0 * s0 * f1 * e[c] * p1[c]
+                    value += 2.0 * (a[g] * s1 * alpha[c] * p1[c] + s0 * f1 * e[c]) * p1[c] + a[g] * s0 * p2[c]
                 out[i, g, j] += value
         if bent:
             f1 = 2.0 * aq[0]
@@ -163,13 +170,13 @@ def add_terms(
             radial = a[0] * (s3 * a2 + s2 * a1) + 2.0 * s2 * f1 * ag + s1 * lap
             for j in range(size):
                 c = columns[j]
-                b[j] = 0.0
+                b[j] = 0.5 * radial * m[j]
                 if c >= 0:
-                    b[j] = 2.0 * a[0] * s2 * alpha[c] * p1[c] * p1[c] + a[0] * s1 * p2[c] + 2.0 * s1 * f1 * e[c] * p1[c]
+                    b[j] += 2.0 * (a[0] * s2 * alpha[c] * p1[c] + s1 * f1 * e[c]) * p1[c] + a[0] * s1 * p2[c]
                     hessian[j, j] += 2.0 * a[0] * s1 * p1[c] * p1[c]
             for j in range(size):
                 for h in range(j + 1):
-                    hessian[j, h] += radial * m[j] * m[h] + b[j] * m[h] + b[h] * m[j]
+                    hessian[j, h] += b[j] * m[h] + b[h] * m[j]
 
 
 @compiled

@@ -117,14 +117,15 @@ class Laplacian:
         mix, scale, laplacian, hessian = how
         model, box = self.model, np.stack([self.units.lower, self.units.upper])
         u, y = np.empty(len(z)), places.response.copy()
-        index_at(z, box, self.soft, model.columns, model.response, places.design, theta, u, y)
+        hard = 1 / self.soft if self.soft else 0.0
+        index_at(z, box, hard, model.columns, model.response, places.design, theta, u, y)
         order = 4 if laplacian else 2
         s = np.zeros((4, len(z)))
         s[:order] = model.loss.derivatives(u, y, order)
         alpha = model.slope(theta, self.units.dim)
         kinds, lengths, rounding = self._coded
         shape = (kinds, lengths, rounding, mix, scale, *into, hessian)
-        add_terms(laplacian, z, box, self.soft, model.columns, places.design, alpha, s, *shape)
+        add_terms(laplacian, z, box, hard, model.columns, places.design, alpha, s, *shape)
 
     @cached_property
     def _coded(self) -> tuple[NDArray[np.int64], Array, float]:

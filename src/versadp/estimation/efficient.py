@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
 
+FEW_ROWS = 20_000
 
-def efficient(family: Family, small: Family, theta: Array, groups: Groups) -> Fit:
+
+def efficient(family: Family, small: Family, theta: Array, groups: Groups, *, rehearsal: Family | None = None) -> Fit:
     """Fit the efficient combination.
 
     Parameters
@@ -48,19 +50,22 @@ def efficient(family: Family, small: Family, theta: Array, groups: Groups) -> Fi
         Start.
     groups : tuple of index arrays
         Coefficients that share weights; the first group's weights give the Hessian.
+    rehearsal : Family, optional
+        Records that were released again, to steady the weights of few records.
     """
     members = len(family.names)
     pilot = _pilot(small, theta, members)
     if pilot.outcome != CONVERGED:
         return _failed(pilot.theta, pilot.outcome, family)
     whole = small is family
-    mix = _weights(small, pilot, groups)
-    for _ in range(2 if whole else 1):
+    samples = (small,) if rehearsal is None else (small, rehearsal)
+    mix = _weights(samples, pilot, groups)
+    for _ in range(2 if small.source.rows <= FEW_ROWS else 1):  # the pilot of many records is good already
         again = solve(small, pilot.theta, mix[0], tolerance=0.02 if whole else 0.1)
         if again.outcome != CONVERGED:
             break
         pilot = again
-        mix = _weights(small, pilot, groups)
+        mix = _weights(samples, pilot, groups)
     return last_steps(family, pilot.theta, mix, groups)
 
 
@@ -78,15 +83,21 @@ def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
     return result
 
 
-def _weights(family: Family, at: SolveResult, groups: Groups) -> Array:
+def _weights(samples: tuple[Family, ...], at: SolveResult, groups: Groups) -> Array:
     """Return the best combination for each group, (groups, members)."""
-    members = len(family.names)
+    members, size = len(samples[0].names), samples[0].size
     if members == 1:
         return np.ones((len(groups), 1))
-    moments = family.moments(at.theta, np.eye(members), hessian=False)
+    moments = [family.moments(at.theta, np.eye(members), hessian=False) for family in samples]
+    total = sum(each.n for each in moments)
     # one number leaves little room for overfitting, and its best weights may be negative: they attain the bound
-    choose = affine_weights if family.size == 1 else simplex_weights
-    return np.array([choose(trace_matrix(moments, at.moments.hessian, group)) for group in groups])
+    choose = affine_weights if size == 1 else simplex_weights
+
+    def matrix(group: NDArray[np.int64]) -> Array:
+        parts = [each.n / total * trace_matrix(each, at.moments.hessian, group) for each in moments]
+        return np.asarray(np.sum(parts, axis=0))
+
+    return np.array([choose(matrix(group)) for group in groups])
 
 
 def trace_matrix(moments: Moments, hessian: Array, group: NDArray[np.int64]) -> Array:

@@ -16,6 +16,7 @@ from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.methods import METHODS, parts_of
 from versadp.models.problem import MemorySource, Problem, make_problem, with_bandwidth
+from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
 from versadp.release.release import Release, load
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 100_000
+REHEARSE_BELOW = 10_000
 
 
 @dataclass(frozen=True)
@@ -143,9 +145,16 @@ def _attempt(
         part = sample if choice.method == "efficient" else sample.take(np.arange(SAMPLE_ROWS // 3))
         small = Family(few, MemorySource((part,)), size, choice.engine, choice.seed)
     if choice.method == "efficient" and len(family.names) > 1:
-        groups = problem.groups
-        return efficient(family, small, theta, groups), problem
+        again = _rehearsal(problem, choice, sample) if size == 1 and rows <= REHEARSE_BELOW else None
+        return efficient(family, small, theta, problem.groups, rehearsal=again), problem
     return _single(family, small, theta), problem
+
+
+def _rehearsal(problem: Problem, choice: _Choice, sample: Batch) -> Family:
+    """Return the family over records released again; with few draws each, for its covariance alone is used."""
+    parts = parts_of(problem, choice.method, choice.extension, choice.draws, REHEARSE_BELOW)
+    source = MemorySource((rehearse(sample, problem.units, choice.seed),))
+    return Family(parts, source, problem.model.size, choice.engine, choice.seed)
 
 
 def _single(family: Family, small: Family, theta: Array) -> Fit:
