@@ -33,7 +33,7 @@ class Points:
 
     sums: Any  # sparse (n, m): adds up a record's points
     rows: Any
-    factor: Array  # (m, members): weight times profile
+    factor: Array  # (members, m): weight times profile
     n: int
 
 
@@ -83,24 +83,24 @@ class Signed:
         clipped = self.units.clip(z)
         e = z - clipped
         q = np.einsum("ij,ij->i", e, e)
-        factor = np.stack([profile.value(q) for profile in self.profiles], axis=1) * weight[:, None]
         if batch.weight is not None:
-            factor *= batch.weight[record, None]
-        used = factor.any(axis=1)
+            weight = weight * batch.weight[record]
+        factor = np.array([profile.value(q) * weight for profile in self.profiles])
+        used = factor.any(axis=0)
         order = np.flatnonzero(used)[np.argsort(record[used], kind="stable")]
-        record, z, factor = record[order], (clipped if self.clip else z)[order], factor[order]
+        record, z, factor = record[order], (clipped if self.clip else z)[order], factor[:, order]
         return Points(_sums(record, batch.rows), self.model.rows(z, record, batch), factor, batch.rows)
 
     def evaluate(self, points: Points, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
         psi = self.model.score(points.rows, theta)
-        weight = points.factor @ mix.T
+        weight = mix @ points.factor
         out = np.empty((points.n, len(mix), self.model.size))
         for g in range(len(mix)):
-            out[:, g] = points.sums @ (psi * weight[:, g, None])
+            out[:, g] = points.sums @ (psi * weight[g, :, None])
         if not hessian:
             return out, np.zeros((self.model.size, self.model.size))
-        return out, self.model.hessian(points.rows, theta, weight[:, 0])
+        return out, self.model.hessian(points.rows, theta, weight[0])
 
     def _draw(self, batch: Batch, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Return (record, point, weight) of X1 and of its second randomisations."""

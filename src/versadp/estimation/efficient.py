@@ -45,7 +45,7 @@ def efficient(family: Family, small: Family, theta: Array, groups: Groups, *, re
     family : Family
         All records.
     small : Family
-        All of them, or a random part on which pilot and weights are found.
+        The same, or fewer draws or a random part of the records, on which pilot and weights are found.
     theta : array (p,)
         Start.
     groups : tuple of index arrays
@@ -55,6 +55,8 @@ def efficient(family: Family, small: Family, theta: Array, groups: Groups, *, re
     """
     members = len(family.names)
     pilot = _pilot(small, theta, members)
+    if pilot.outcome != CONVERGED and small is not family:
+        small, pilot = family, _pilot(family, theta, members)
     if pilot.outcome != CONVERGED:
         return _failed(pilot.theta, pilot.outcome, family)
     whole = small is family

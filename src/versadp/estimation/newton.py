@@ -81,6 +81,8 @@ def solve(
         if not definite(now.hessian):
             return SolveResult(theta, now, INDEFINITE)
         direction = -np.linalg.solve(now.hessian, now.score[0])
+        if _steps(now, direction) < tolerance:  # taken without another look: what changes is of the order of its square
+            return SolveResult(theta + direction, now, CONVERGED)
         size = _metric(now.hessian, now.score[0])
         for halving in range(9):
             part = 0.5**halving
@@ -88,21 +90,16 @@ def solve(
             if _metric(now.hessian, after.score[0]) < size * (1 - 0.1 * part):
                 break
         else:
-            # nothing left to gain: converged if the step was noise already
-            small = _steps(now, direction) < tolerance
-            return SolveResult(theta, now, CONVERGED if small else STALLED)
-        moved = part * _steps(now, direction)
+            return SolveResult(theta, now, STALLED)
         theta, now = theta + part * direction, after
         if not np.isfinite(theta).all() or np.linalg.norm(theta) > reach:
             return SolveResult(theta, now, DIVERGED)
-        if moved < tolerance:
-            return SolveResult(theta, now, CONVERGED if definite(now.hessian) else INDEFINITE)
     return SolveResult(theta, now, ITERATIONS)
 
 
 @dataclass(frozen=True)
 class SolveResult:
-    """Where Newton ended."""
+    """Where Newton ended, with the moments one small step before."""
 
     theta: Array
     moments: Moments

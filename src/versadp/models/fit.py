@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
+PILOT_THRIFT = 5
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,10 @@ def _attempt(
         # weights need a good part of the records; a start for one member needs less
         part = sample if choice.method == "efficient" else sample.take(np.arange(SAMPLE_ROWS // 3))
         small = Family(few, MemorySource((part,)), size, choice.engine, choice.seed)
+    elif choice.method == "efficient":
+        few = parts_of(problem, choice.method, choice.extension, choice.draws, rows, thrift=PILOT_THRIFT)
+        if sum(part.points for part in few) < sum(part.points for part in parts):
+            small = Family(few, problem.source, size, choice.engine, choice.seed)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem

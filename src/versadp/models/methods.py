@@ -44,11 +44,12 @@ ROUNDING = 0.1
 
 
 def parts_of(
-    problem: Problem, method: str, extension: str | Extension | None, draws: int, rows: int
+    problem: Problem, method: str, extension: str | Extension | None, draws: int, rows: int, *, thrift: int = 1
 ) -> tuple[Any, ...]:
     """Return the members of a method, or an error that names what works instead.
 
-    `rows` is the number of records that will be fitted: few records get more draws.
+    `rows` is the number of records that will be fitted: few records get more draws, and pilots get them divided by
+    `thrift`.
     """
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
@@ -60,7 +61,7 @@ def parts_of(
             raise ParameterError(
                 "'efficient' chooses its extensions itself", hint="use method 'drcl' with an extension"
             )
-        return _efficient_parts(problem, rows)
+        return _efficient_parts(problem, rows, thrift)
     if method == "drcl":
         return (_drawn(problem, "none" if extension is None else extension, draws),)
     kind = as_extension("none" if extension is None else extension)
@@ -87,20 +88,22 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def _efficient_parts(problem: Problem, rows: int) -> tuple[Any, ...]:
+def _efficient_parts(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...]:
     model, units = problem.model, problem.units
     rate = units.exact_rate
     if is_smooth(problem):
         assert isinstance(model, LinearModel)
-        pairs = int(np.clip(4e4 / rows * (1 + 20 * rate), 1, 10))
+        pairs = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
         fades: tuple[Profile, ...] = (*(Fade(length, ROUNDING) for length in FADES), One())
         paired = rows <= 200_000 or rate > 0.05 or units.dim == 1
         smooth = Laplacian(model, units, fades, count=pairs, paired=paired)
-        near = int(np.clip(2e6 / rows, 8, 20))
+        near = int(max(4, np.clip(2e6 / rows, 8, 20) / thrift))
         zero = Signed(model, units, (Inside(),), near=near, far=max(1, near // 4))
         return (zero, smooth) if rate else (smooth,)
     _need_rate(problem, f"{getattr(model.loss, 'name', 'this')} loss")
-    near = int(np.clip(1e5 / rows, 4, 100))
+    # in one dimension draws are stratified by size, and few suffice
+    least, most, enough = (8, 40, 2e4) if units.dim == 1 else (4, 100, 1e5)
+    near = int(max(4, np.clip(enough / rows, least, most) / thrift))
     profiles: tuple[Profile, ...] = (Inside(), *(Fade(length) for length in DRAWN_FADES), One())
     return (Signed(model, units, profiles, near=near, far=max(2, near // 2)),)
 

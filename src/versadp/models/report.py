@@ -73,7 +73,7 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     few = answer.sample.take(np.arange(min(answer.sample.rows, 20_000)))
     points = Signed(model, units, (One(),), near=2, far=2).prepare(few, rng)
     psi, hessian = model.score(points.rows, found.theta), found.info["hessian"]
-    raw = points.factor[:, 0] @ np.einsum("ip,pq,iq->i", psi, np.linalg.inv(hessian), psi) / points.n
+    raw = points.factor[0] @ np.einsum("ip,pq,iq->i", psi, np.linalg.inv(hessian), psi) / points.n
     achieved = np.trace(found.cov @ hessian) * found.n
     share = float(raw / achieved)
     return min(share, 1.0) if share > 0 else None
