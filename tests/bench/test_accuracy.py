@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from versadp.cli import main
-from versadp_bench.accuracy import ROWS, accuracy_row, accuracy_table, true_values
+from versadp_bench.accuracy import ROWS, accuracy_row, accuracy_table, met, true_values
 from versadp_bench.command import BENCHMARKS
 
 
@@ -42,6 +42,19 @@ def test_the_command_prints_the_table():
     result = CliRunner().invoke(main, ["bench", "accuracy", "--reps", "2", "--row", "table1 ReLU", "--format", "json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)[0]["row"] == "table1 ReLU"
+
+
+def test_half_of_drcl_is_required_where_the_paper_has_no_figure(monkeypatch):
+    """A row of its own for drcl, and half of it beside ours; the verdict follows every figure."""
+    good = {"rmse": 1.0, "required": None, "intercept": 0.1, "of it required": None, "bias/se": 0.1, "failed": 0.0}
+    good |= {"coverage": 0.95}
+    monkeypatch.setattr("versadp_bench.accuracy.accuracy_row", lambda *_, **__: dict(good))
+    paper, ours = accuracy_table(["huber 3"], 10)
+    assert (paper["met"], ours["required"], ours["of it required"], ours["met"]) == (None, 0.5, 0.05, "no")
+    fine = good | {"required": 1.0, "of it required": 0.1}
+    assert met(fine)
+    for wrong in ({"coverage": 0.93}, {"bias/se": 0.2}, {"failed": 0.01}, {"rmse": 1.01}, {"intercept": 0.11}):
+        assert not met(fine | wrong)
 
 
 @pytest.mark.parametrize(("name", "options"), [("median", {"rows": 3000}), ("logistic", {"rows": 4000})])
