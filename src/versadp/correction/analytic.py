@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction.kernel import cubic
+from versadp.correction.kernel import cubic, weighted_squares
 from versadp.errors import ParameterError
 from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared
 from versadp.losses.base import kernel, step
@@ -69,7 +69,7 @@ class Analytic:
         along, aside, pull, total = self._terms(rows, theta, hessian=hessian)
         score = along @ m + aside.sum() * pull
         cross = np.outer((along * aside) @ m, pull)
-        outer = m.T @ (m * (along * along)[:, None]) + cross + cross.T + (aside @ aside) * np.outer(pull, pull)
+        outer = weighted_squares(m, along * along) + cross + cross.T + (aside @ aside) * np.outer(pull, pull)
         return len(m), score[None], outer, total
 
     def _terms(
@@ -89,7 +89,7 @@ class Analytic:
         if not hessian:
             return along, aside, pull, np.zeros((model.size, model.size))
         second, mixed, by_tt = (w * bend for bend in bends)
-        total = m.T @ (m * second[:, None])
+        total = weighted_squares(m, second)
         cross = np.outer((mixed * turn) @ m, pull)
         total += cross + cross.T + by_tt.sum() * np.outer(pull, pull)
         total[noisy, noisy] += 2 * aside.sum()
@@ -123,17 +123,25 @@ def corrected(
         return e * factor, e * slope, e * factor, e * slope, e * bend
     if not isinstance(loss, SUPPORTED):
         raise ParameterError(f"there is no analytic correction for {loss.name} loss", hint="use method 'drcl'")
-    # tables in v, and differences of tables in t, then cubic interpolation: linear in records
-    low, high = float(v.min(initial=0.0)), float(v.max(initial=0.0))
-    grid = np.linspace(low - 1e-3, high + 1e-3, GRID)
+    # tables in v, then cubic interpolation: linear in records; batches of similar reach share their tables
+    reach = 2.0 ** np.ceil(np.log2(np.abs(v).max(initial=0.0) + 1e-2))
+    grid, table = _tables(loss, float(reach), t, rate, bandwidth, bent=bent)
+    return tuple(_interpolate(grid, table, v))
+
+
+@lru_cache(maxsize=8)
+def _tables(
+    loss: IndexLoss, reach: float, t: float, rate: float, bandwidth: float, *, bent: bool
+) -> tuple[Array, Array]:
+    """Return a grid and, in columns, G_v, G_t, and G_vv, G_vt, G_tt too if `bent`: the last two by differences in t."""
+    grid = np.linspace(-1.01 * reach, 1.01 * reach, GRID)
     here = _table(loss, grid, t, rate, bandwidth)
     if not bent:
-        return tuple(_interpolate(grid, np.stack(here[:2], axis=1), v))
+        return grid, np.stack(here[:2], axis=1)
     ends = (t * (1 - SMALL), t * (1 + SMALL) + 1e-12)
     down, up = (_table(loss, grid, end, rate, bandwidth) for end in ends)
     width = ends[1] - ends[0]
-    table = np.stack([*here, (up[0] - down[0]) / width, (up[1] - down[1]) / width], axis=1)
-    return tuple(_interpolate(grid, table, v))
+    return grid, np.stack([*here, (up[0] - down[0]) / width, (up[1] - down[1]) / width], axis=1)
 
 
 def _table(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, Array, Array]:

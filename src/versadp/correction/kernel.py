@@ -190,3 +190,19 @@ def cubic(start: float, width: float, table: Array, v: Array, out: Array) -> Non
         w2, w3 = -(x + 1.0) * x * (x - 2.0) / 2.0, (x + 1.0) * x * (x - 1.0) / 6.0
         for k in range(table.shape[1]):
             out[k, i] = w0 * table[at - 1, k] + w1 * table[at, k] + w2 * table[at + 1, k] + w3 * table[at + 2, k]
+
+
+@summing
+def weighted_squares(m: Array, weight: Array) -> Array:
+    """Return the sum of `weight m m'` over the rows of m, without an array of weighted rows."""
+    size = m.shape[1]
+    out = np.zeros((size, size))
+    for i in range(m.shape[0]):
+        for j in range(size):
+            part = weight[i] * m[i, j]
+            for h in range(j + 1):
+                out[j, h] += part * m[i, h]
+    for j in range(size):
+        for h in range(j):
+            out[h, j] = out[j, h]
+    return out

@@ -61,6 +61,11 @@ class Terms:
         """The columns that the terms use, in order of appearance."""
         return tuple(dict.fromkeys(c for term in self.expressions for factor in term for c in factor.columns))
 
+    def take(self, index: Iterable[int]) -> Terms:
+        """Return some of the terms."""
+        chosen = list(index)
+        return Terms(tuple(self.names[j] for j in chosen), tuple(self.factors[j] for j in chosen))
+
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, terms). No row is dropped; what is not finite is NaN."""
         read = read_columns(columns, self.columns)

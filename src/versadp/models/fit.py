@@ -142,9 +142,7 @@ def _attempt(
     small = family
     if rows > SAMPLE_ROWS:
         few = parts_of(problem, choice.method, choice.extension, choice.draws, SAMPLE_ROWS)
-        # weights need a good part of the records; a start for one member needs less
-        part = sample if choice.method == "efficient" else sample.take(np.arange(SAMPLE_ROWS // 3))
-        small = Family(few, MemorySource((part,)), size, choice.engine, choice.seed)
+        small = Family(few, MemorySource((sample,)), size, choice.engine, choice.seed)
     elif choice.method == "efficient":
         few = parts_of(problem, choice.method, choice.extension, choice.draws, rows, thrift=PILOT_THRIFT)
         if sum(part.points for part in few) < sum(part.points for part in parts):

@@ -88,10 +88,12 @@ class Design:
         >>> response
         array([1., 0.])
         """
-        read = read_columns(columns, self.used)
-        bare = self.left.bare
-        response = read[bare].copy() if bare is not None else self.left.evaluate(read)
-        return self.terms.matrix(read), response
+        return self.terms.matrix(columns), self.response_at(columns)
+
+    def response_at(self, columns: Mapping[str, Any]) -> Array:
+        """Return the left side at arbitrary points."""
+        read = read_columns(columns, self.left.columns)
+        return read[self.left.bare].copy() if self.left.bare is not None else self.left.evaluate(read)
 
 
 def make_design(formula: str, schema: Schema) -> Design:

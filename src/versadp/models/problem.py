@@ -15,7 +15,7 @@ import numpy as np
 from versadp.correction import Batch, CustomModel, FormulaModel, LinearModel, RecordModel, Units
 from versadp.errors import DataError, ParameterError
 from versadp.losses import Check, Custom, Hinge, Huber, IndexLoss, Logistic, Mean, Quantile, Squared
-from versadp.models.formula import Design, make_design
+from versadp.models.formula import PUBLIC, Design, make_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -169,17 +169,18 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, units: U
     if design.linear and "Intercept" not in design.names:
         units = _units(release.mechanism.channels.laplace, np.zeros(units.dim))
     _refuse_text(release, design)
-    zeros = dict.fromkeys(release.mechanism.schema.numeric, 0.0)
+    fixed = np.flatnonzero(columns == PUBLIC)
+    open_terms = design.terms.take(fixed)
     shape = _response_map(release, design, loss)
 
     def add(public: dict[str, Array], rows: int) -> dict[str, Array]:
         """Add the public part of the design and the response, once a batch."""
-        full = {name: np.full(rows, value) for name, value in zeros.items()} | public
         out = dict(public)
         if design.linear:
-            out[DESIGN] = np.where(columns >= 0, 0.0, design.matrix(full))
+            out[DESIGN] = np.zeros((rows, size))
+            out[DESIGN][:, fixed] = open_terms.matrix(public or {"": np.zeros(rows)})
         if design.response < 0:
-            out[RESPONSE] = shape(design.evaluate(full)[1])
+            out[RESPONSE] = shape(design.response_at(public))
         return out
 
     def evaluate(x: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
@@ -261,11 +262,12 @@ def _response_map(release: Release, design: Design, loss: IndexLoss) -> Callable
     """Return the map of a public response to what the loss needs, fixed by all records and not by a batch."""
     if not isinstance(loss, Logistic | Hinge) or design.response >= 0:
         return lambda y: loss.response(_finite(y))
+    import pyarrow as pa
+
     seen: set[float] = set()
     for table in release.batches():
         columns = {name: _float(table.column(name)) for name in _public_numbers(release, table)}
-        columns |= {name: np.zeros(table.num_rows) for name in release.mechanism.schema.numeric}
-        seen |= set(np.unique(_finite(design.evaluate(columns)[1])).tolist())
+        seen |= set(pa.array(_finite(design.response_at(columns))).unique().to_pylist())
     values = np.array(sorted(seen))
     low, high = loss.response(values)
     return lambda y: np.where(y == values[1], high, low)
