@@ -31,10 +31,6 @@ class Profile(Protocol):
         """Return the factor."""
         ...
 
-    def derivatives(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the factor and its first two derivatives in q."""
-        ...
-
 
 @dataclass(frozen=True)
 class One:
@@ -46,10 +42,6 @@ class One:
         """Return 1."""
         return np.ones_like(q)
 
-    def derivatives(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return 1, 0, 0."""
-        return np.ones_like(q), np.zeros_like(q), np.zeros_like(q)
-
 
 @dataclass(frozen=True)
 class Inside:
@@ -60,10 +52,6 @@ class Inside:
     def value(self, q: Array) -> Array:
         """Return 1 where q is 0."""
         return np.asarray(q == 0, dtype=float)
-
-    def derivatives(self, q: Array) -> tuple[Array, Array, Array]:
-        """Raise: it jumps."""
-        raise NotImplementedError  # pragma: no cover - the Laplacian form is never asked for it
 
 
 @dataclass(frozen=True)
@@ -88,13 +76,6 @@ class Fade:
         """Return the factor."""
         return np.exp(-(np.sqrt(q + self.rounding**2) - self.rounding) / self.length)
 
-    def derivatives(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the factor and its first two derivatives in q."""
-        r = np.sqrt(q + self.rounding**2)
-        value = np.exp(-(r - self.rounding) / self.length)
-        k = 2.0 * self.length * r
-        return value, -value / k, value * (1.0 / k**2 + 1.0 / (2.0 * k * r * r))
-
 
 @dataclass(frozen=True)
 class Damped:
@@ -110,9 +91,3 @@ class Damped:
     def value(self, q: Array) -> Array:
         """Return the factor."""
         return np.asarray(np.maximum(1 - q / self.width**2, 0.0) ** 3)
-
-    def derivatives(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the factor and its first two derivatives in q."""
-        w2 = self.width**2
-        left = np.maximum(1 - q / w2, 0.0)
-        return left**3, -3 / w2 * left**2, 6 / w2**2 * left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -34,11 +35,12 @@ class Engine(Protocol):
         ...
 
 
-class _Summing:
+class _Summing(ABC):
     """The sum of a map, added in the order of the batches: the same rounding on every engine."""
 
+    @abstractmethod
     def map(self, function: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
-        raise NotImplementedError  # pragma: no cover - each engine has its own
+        """Yield `function(batch)` for each batch."""
 
     def sum(self, function: Callable[[Batch], Result], batches: Iterable[Batch]) -> Result | None:
         """Return the sum of `function(batch)` over the batches, added in order; None if there are none."""
