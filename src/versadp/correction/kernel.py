@@ -45,7 +45,8 @@ def index_at(
 ) -> None:
     """Write the index at the softly clipped points, and the response if it is a column of the block.
 
-    `hard` is 1 over the length of the soft clip; 0 leaves points where they are.
+    `hard` is 1 over the length of the soft clip; 0 leaves points where they are. `columns` has for each coefficient its
+    column of the block, or -1 - k for column k of the public design.
     """
     slope = np.zeros(z.shape[1])
     public = 0
@@ -66,7 +67,7 @@ def index_at(
         if public:
             for j in range(theta.shape[0]):
                 if columns[j] < 0:
-                    total += design[i, j] * theta[j]
+                    total += design[i, -1 - columns[j]] * theta[j]
         u[i] = total
 
 
@@ -142,7 +143,7 @@ def add_terms(
                     aq[g] += w * v1
                     aqq[g] += w * v2
         for j in range(size):
-            m[j] = p0[columns[j]] if columns[j] >= 0 else design[i, j]
+            m[j] = p0[columns[j]] if columns[j] >= 0 else design[i, -1 - columns[j]]
         s0, s1, s2, s3 = s[0, i], s[1, i], s[2, i], s[3, i]
         if not laplacian:
             for g in range(groups):

@@ -118,14 +118,14 @@ class Laplacian:
         model, box = self.model, np.stack([self.units.lower, self.units.upper])
         u, y = np.empty(len(z)), places.response.copy()
         hard = 1 / self.soft if self.soft else 0.0
-        index_at(z, box, hard, model.columns, model.response, places.design, theta, u, y)
+        index_at(z, box, hard, model.places, model.response, places.design, theta, u, y)
         order = 4 if laplacian else 2
         s = np.zeros((4, len(z)))
         s[:order] = model.loss.derivatives(u, y, order)
         alpha = model.slope(theta, self.units.dim)
         kinds, lengths, rounding = self._coded
         shape = (kinds, lengths, rounding, mix, scale, *into, hessian)
-        add_terms(laplacian, z, box, hard, model.columns, places.design, alpha, s, *shape)
+        add_terms(laplacian, z, box, hard, model.places, places.design, alpha, s, *shape)
 
     @cached_property
     def _coded(self) -> tuple[NDArray[np.int64], Array, float]:

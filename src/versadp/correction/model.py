@@ -16,7 +16,7 @@ from versadp.correction.kernel import distance2
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,9 +42,13 @@ class Units:
         """Number of columns of the block."""
         return self.sigma.size
 
-    def to_noise(self, x: Array) -> Array:
-        """Return a block in noise units."""
-        return (x - self.centre) / self.sigma
+    def to_noise(self, columns: Sequence[Array]) -> Array:
+        """Return columns as a block in noise units."""
+        out = np.empty((len(columns[0]), self.dim))
+        for j, column in enumerate(columns):
+            np.subtract(column, self.centre[j], out=out[:, j])
+        out /= self.sigma
+        return out
 
     def to_columns(self, z: Array) -> Array:
         """Return a block in the columns' own units; what is outside by rounding is on the border of the domain."""
@@ -128,7 +132,7 @@ class LinearModel(IndexModel):
     columns : array of int
         For each coefficient its column of the block, or -1 for a public one.
     public : callable
-        From a batch to the public part of the design, (n, p), 0 in noisy columns.
+        From a batch to the public columns of the design, in the order of their coefficients.
     response : int
         The block's column that is the response, or -1.
     target : callable
@@ -144,7 +148,10 @@ class LinearModel(IndexModel):
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
-        self.noisy = np.flatnonzero(self.columns >= 0)
+        self.noisy, self.open = np.flatnonzero(self.columns >= 0), np.flatnonzero(self.columns < 0)
+        # for compiled loops: column c of the block, or -1 - k for public column k
+        self.places = self.columns.astype(np.int64)
+        self.places[self.open] = -1 - np.arange(self.open.size)
 
     def slope(self, theta: Array, dim: int) -> Array:
         """Return the derivative of the index (less the response) by the block's columns."""
@@ -157,7 +164,8 @@ class LinearModel(IndexModel):
     def rows(self, z: Array, record: NDArray[Any] | None, batch: Batch) -> tuple[Array, Array]:
         """Return the design and the response at points z; no `record` means one point a record."""
         public = self.public(batch)
-        m = public.copy() if record is None else public[record]
+        m = np.empty((len(z), self.size))
+        m[:, self.open] = public if record is None else public[record]
         m[:, self.noisy] = z[:, self.columns[self.noisy]]
         if self.response >= 0:
             return m, z[:, self.response].copy()

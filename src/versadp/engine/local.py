@@ -91,6 +91,9 @@ class Pool(_Summing):
 
     def map(self, function: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
         """Yield `function(batch)` for each batch, in order, with at most two batches a worker under way."""
+        if isinstance(batches, list) and len(batches) == 1:  # nothing to share out
+            yield function(batches[0])
+            return
         waiting: deque[Future[Result]] = deque()
         executor = self._executor()
         try:

@@ -59,11 +59,11 @@ class ReleaseSource:
     def _read(self) -> Iterator[Batch]:
         numeric, at = self.release.mechanism.schema.numeric, 0
         for table in self.release.batches():
-            block = np.stack([_float(table.column(name)) for name in numeric], axis=1)
+            z = self.units.to_noise([_float(table.column(name)) for name in numeric])
             public = {name: _float(table.column(name)) for name in _public_numbers(self.release, table)}
             weight = None if self.weights is None else self.weights[at : at + table.num_rows]
             at += table.num_rows
-            yield Batch(self.units.to_noise(block), self.add(public, len(block)), weight)
+            yield Batch(z, self.add(public, len(z)), weight)
 
 
 @dataclass(frozen=True)
@@ -169,16 +169,14 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, units: U
     if design.linear and "Intercept" not in design.names:
         units = _units(release.mechanism.channels.laplace, np.zeros(units.dim))
     _refuse_text(release, design)
-    fixed = np.flatnonzero(columns == PUBLIC)
-    open_terms = design.terms.take(fixed)
+    open_terms = design.terms.take(np.flatnonzero(columns == PUBLIC))
     shape = _response_map(release, design, loss)
 
     def add(public: dict[str, Array], rows: int) -> dict[str, Array]:
         """Add the public part of the design and the response, once a batch."""
         out = dict(public)
         if design.linear:
-            out[DESIGN] = np.zeros((rows, size))
-            out[DESIGN][:, fixed] = open_terms.matrix(public or {"": np.zeros(rows)})
+            out[DESIGN] = open_terms.matrix(public or {"": np.zeros(rows)})
         if design.response < 0:
             out[RESPONSE] = shape(design.response_at(public))
         return out
