@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 _TAIL = 1e-23  # share of directions left out at either end; added back as a bound
 _NARROW = 0.4  # windows narrower than this in log r1 are walked by angle instead of by radius
-_ROUNDING = 2e-13  # of Q(A) + e^ε P(A): what table and arithmetic errors may come to
+_ROUNDING = 2e-13  # of Q(A) + e^ε P(A), times 1 + ε: what tables and arithmetic may come to in exponents of this size
 _CLOSE = 1e-9  # agreement of two successive rules, relative to delta, at which the finer is accepted
 _FIRST, _LAST = 32, 512  # intervals of the coarsest and of the finest rule
 _GAUSS = np.polynomial.legendre.leggauss(4)
@@ -213,5 +213,5 @@ def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
         delta = mass_q[todo] - mass_p[todo]
         loose = error[todo] > _CLOSE * delta
         todo, both = todo[loose], both[:, loose]
-    error += _ROUNDING * (mass_q + mass_p) + (2 * _TAIL if edge < 1 else 0.0)
+    error += _ROUNDING * (1 + epsilon) * (mass_q + mass_p) + (2 * _TAIL if edge < 1 else 0.0)
     return mass_q - mass_p, error, np.exp(-epsilon) * mass_p
