@@ -302,11 +302,11 @@ def _pair_bounds(goal: Target, rate: float, dim: int) -> tuple[float, float]:
 
 
 def _attack_bounds(goal: Target, rate: float) -> tuple[float, float]:
-    """Minimise the two shifts of `_pair_bounds` over the pairs (ε, 1 - b - a e^ε), which together say (a, b).
+    """Maximise the shifts of `_pair_bounds` over the pairs (ε, 1 - b - a e^ε): to meet (a, b) is to meet one of them.
 
     Pairs of neighbours are symmetric, so a and b may be exchanged; with a <= b the ε are not negative. With
-    `κ = -log(b + a e^ε) >= 0` and p the share of `a e^ε` in that sum, `ε + 2κ` is least at p = 1/2, or at κ = 0 if that
-    comes first, and `κ (ε + κ)` where ``κ = p (ε + 2κ)``, which is before either.
+    `κ = -log(b + a e^ε) >= 0` and p the share of `a e^ε` in that sum, `ε + 2κ` is largest at p = 1/2, or at κ = 0 if
+    that comes first, and `κ (ε + κ)` where ``κ = p (ε + 2κ)``, which is before either.
     """
     assert goal.alpha is not None
     assert goal.beta is not None

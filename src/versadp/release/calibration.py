@@ -183,8 +183,8 @@ def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[st
 
 
 def _settle(make: Callable[..., Mechanism], scale: float, goal: Target, unit: str) -> Mechanism:
-    """Step up from the solved scale until the profile that will be reported meets the target: rounding, at most."""
-    step = 2.0**-52
+    """Step up from the solved scale until the profile that will be reported meets the target: the last of rounding."""
+    step = _FINE / 64
     while goal.room((mechanism := make(scale=scale)).privacy(unit)) < 0:
         scale, step = scale * (1 + step), 2 * step
         if step > 1e-2:
