@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _schema(dim: int, levels: Iterable[int] = ()) -> vdp.Schema:
     columns: dict[str, vdp.Bounded | vdp.Categorical] = {f"x{j}": vdp.Bounded(0, 1) for j in range(dim)}
-    return vdp.Schema(columns | {f"c{j}": vdp.Categorical(range(k)) for j, k in enumerate(levels)})
+    return vdp.Schema(columns | {f"c{j}": vdp.Categorical(list(range(k))) for j, k in enumerate(levels)})
 
 
 def accounting() -> Iterator[Figure]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _ROOT2 = float(np.sqrt(2.0))
+_ROUGH = 1e-4  # searches to less than this are for guesses, and need no second look
 
 
 def solve_parameter(
@@ -122,7 +123,7 @@ def search_parameter(
     search = partial(_search, profile_of, low=low, high=high, tolerance=tolerance, within=within)
     quick = _QuickRoom(goal.alpha, goal.beta) if goal.alpha is not None and goal.beta else None
     answer = search(quick or goal.room, near=near)
-    if quick and answer is not None and quick.is_off(profile_of(answer), tolerance):
+    if quick and answer is not None and tolerance < _ROUGH and quick.is_off(profile_of(answer), tolerance):
         answer = search(goal.room, near=answer)
     if answer is None:
         raise InfeasibleError(f"{goal} cannot be met", hint=f"nearest that can: {nearest(profile_of(low), goal)}")

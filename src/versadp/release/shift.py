@@ -59,8 +59,8 @@ class ShiftProblem:
     >>> problem = ShiftProblem(target(0.8, 0.17), 6, 1.0, 0.05, identity(), 0.0)
     >>> low, high = problem.bracket
     >>> shift = problem.solve(1e-9)
-    >>> round(low, 3), round(shift, 6), round(high, 3)
-    (0.502, 0.574393, 0.757)
+    >>> round(low, 2), round(shift, 6), round(high, 2)
+    (0.5, 0.574393, 0.76)
     """
 
     goal: Target
