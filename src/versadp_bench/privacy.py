@@ -11,11 +11,12 @@ import versadp as vdp
 from versadp_bench.measure import Figure, best_times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
-def _schema(dim: int) -> vdp.Schema:
-    return vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(dim)})
+def _schema(dim: int, levels: Iterable[int] = ()) -> vdp.Schema:
+    columns: dict[str, vdp.Bounded | vdp.Categorical] = {f"x{j}": vdp.Bounded(0, 1) for j in range(dim)}
+    return vdp.Schema(columns | {f"c{j}": vdp.Categorical(list(range(k))) for j, k in enumerate(levels)})
 
 
 def accounting() -> Iterator[Figure]:
@@ -32,16 +33,24 @@ def accounting() -> Iterator[Figure]:
 
 
 def calibration() -> Iterator[Figure]:
-    """`calibrate` at several dimensions, at targets that were not seen before."""
+    """`calibrate` for every kind of target and schema, at targets that were not seen before."""
+    kinds: dict[str, Callable[[float], dict[str, float]]] = {
+        "epsilon, delta": lambda x: {"epsilon": 1 + x, "delta": 0.05},
+        "advantage": lambda x: {"advantage": 0.3 + 0.1 * x},
+        "alpha, beta": lambda x: {"alpha": 0.05, "beta": 0.6 - 0.1 * x},
+    }
     for dim, limit in ((6, 200), (100, 200), (10_000, 2000)):
-        schema, epsilons = _schema(dim), iter(np.linspace(1.0, 4.0, 50))
-        vdp.calibrate(schema, epsilon=0.9, delta=0.05)
-        (seconds,) = best_times(partial(_calibrate_next, schema, epsilons), rounds=5)
-        yield Figure(f"calibrate, dim {dim}", seconds * 1e3, "ms", limit, higher=False)
+        for what, levels in (("", ()), (", 10 categories", range(2, 51, 5))):
+            schema = _schema(dim, levels)
+            for name, goal in kinds.items():
+                steps = iter(np.linspace(0.0, 1.0, 50))
+                _calibrate_next(schema, goal, steps)
+                (seconds,) = best_times(partial(_calibrate_next, schema, goal, steps), rounds=5)
+                yield Figure(f"calibrate to {name}, dim {dim}{what}", seconds * 1e3, "ms", limit, higher=False)
 
 
-def _calibrate_next(schema: vdp.Schema, epsilons: Iterator[float]) -> None:
-    vdp.calibrate(schema, epsilon=float(next(epsilons)), delta=0.05)
+def _calibrate_next(schema: vdp.Schema, goal: Callable[[float], dict[str, float]], steps: Iterator[float]) -> None:
+    vdp.calibrate(schema, **goal(float(next(steps))))  # type: ignore[arg-type]
 
 
 BENCHMARKS = {"accounting": accounting, "calibrate": calibration}

@@ -22,6 +22,7 @@ from versadp.privacy import (
     with_slack,
     zero_inflated,
 )
+from versadp.privacy.solving import shift_bounds
 
 TARGETS = [(0.8, 0.17, 0.05), (4.0, 1e-5, 5e-6), (1.0, 0.01, 0.0), (0.0, 0.1, 0.02), (8.0, 1e-9, 0.0)]
 
@@ -54,6 +55,32 @@ def test_to_attack_risk(dim):
     shift = solve_shift(dim, exact_rate=0.02, alpha=0.05, beta=0.85)
     assert profile(dim, shift, 0.02).beta(0.05) >= 0.85
     assert profile(dim, shift * (1 + 1e-6), 0.02).beta(0.05) < 0.85
+
+
+@pytest.mark.parametrize("dim", [1, 2, 6, 500])
+@pytest.mark.parametrize(
+    ("alpha", "beta", "rate"), [(0.05, 0.6, 0.0), (0.6, 0.2, 0.0), (1e-4, 0.5, 1e-3), (0.4, 0.4, 0.1)]
+)
+def test_attack_rates_of_every_kind(dim, alpha, beta, rate):
+    low, high = shift_bounds(target(alpha=alpha, beta=beta), rate, dim)
+    shift = solve_shift(dim, exact_rate=rate, alpha=alpha, beta=beta)
+    assert low <= shift <= high
+    assert profile(dim, shift, rate).beta(alpha) >= beta > profile(dim, shift * (1 + 4e-9), rate).beta(alpha)
+    assert shift == pytest.approx(solve_shift(dim, exact_rate=rate, alpha=beta, beta=alpha), rel=1e-7)  # symmetry
+
+
+def test_the_limits_of_attack_rates_in_closed_form():
+    goal = target(alpha=0.05, beta=0.6)
+    low, high = shift_bounds(goal, 0.02, 6)
+    by_limit = solve_parameter(lambda c: zero_inflated(symmetric_laplace_limit(c), 0.02), goal, 1e-3, 10.0)
+    assert low == pytest.approx(by_limit, rel=1e-5)
+    assert high == pytest.approx(solve_shift(1, exact_rate=0.02, alpha=0.05, beta=0.6), rel=1e-6)
+
+
+def test_a_guess_changes_nothing():
+    for near in (1e-3, 0.5, 0.6794, 0.7, 20.0):
+        found = solve_parameter(lambda c: profile(2, c, 0.05), target(0.8, 0.17), 1e-4, 30.0, near=near)
+        assert found == pytest.approx(0.679921, abs=1e-6)
 
 
 def test_sampler_error_is_charged():

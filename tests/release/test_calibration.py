@@ -48,7 +48,7 @@ def test_attack_risk(levels, unit):
     by_advantage = vdp.calibrate(schema(2, levels), advantage=0.3, unit=unit).privacy(unit)
     assert by_advantage.advantage() == pytest.approx(0.3, rel=1e-5)
     assert by_advantage.advantage() <= 0.3
-    by_rates = vdp.calibrate(schema(2), alpha=0.05, beta=0.8, unit=unit).privacy(unit)
+    by_rates = vdp.calibrate(schema(2, levels), alpha=0.05, beta=0.8, unit=unit).privacy(unit)
     assert by_rates.beta(0.05) == pytest.approx(0.8, rel=1e-5)
     assert by_rates.beta(0.05) >= 0.8
 
@@ -144,7 +144,7 @@ def test_the_split_is_near_the_best(levels, epsilon, delta):
     from math import expm1, log
 
     from versadp.privacy import target
-    from versadp.release.calibration import _solve_scale
+    from versadp.release.calibration import _problem
 
     def cost(mech):
         factors = variance_inflation(mech).values()
@@ -156,11 +156,33 @@ def test_the_split_is_near_the_best(levels, epsilon, delta):
     for share in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4):
         keep = {f"c{j}": 1 / (1 + k / expm1(share * epsilon)) for j, k in enumerate(levels)}
         try:
-            mech = _solve_scale(shape, target(epsilon, delta), "record", chosen.exact_rate, keep, tolerance=1e-2)
+            problem = _problem(shape, target(epsilon, delta), "record", chosen.exact_rate, keep)
+            mech = vdp.Mechanism(shape, problem.scale(problem.solve(1e-2)), chosen.exact_rate, keep)
         except InfeasibleError:
             continue
         costs.append(cost(mech))
     assert cost(chosen) < min(costs) + 0.15
+
+
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+@pytest.mark.parametrize("levels", [(), (2, 4, 7)])
+@pytest.mark.parametrize("goal", [{"epsilon": 2, "delta": 0.05}, {"advantage": 0.3}, {"alpha": 0.05, "beta": 0.6}])
+def test_the_curve_is_evaluated_a_few_times_only(goal, levels, unit, monkeypatch):
+    """What takes the time; it was hundreds for attack rates, when every search began from nothing."""
+    from versadp.privacy import curve, laplace
+
+    calls = []
+    monkeypatch.setattr(laplace, "curve", lambda *a: calls.append(a) or curve.curve(*a))
+    vdp.calibrate(schema(6, levels), unit=unit, **goal)
+    assert len(calls) <= (50 if levels else 30)
+
+
+def test_less_noise_would_not_do_where_the_sampler_counts():
+    """Many columns under much noise: the sampler's own error is a good part of delta, and follows the scale."""
+    mech = vdp.calibrate(schema(2000), epsilon=4, delta=1e-5, unit="attribute")
+    assert mech.privacy("attribute").delta(4) <= 1e-5
+    less = vdp.Mechanism(mech.schema, 0.9999 * mech.scale["x0"], mech.exact_rate)
+    assert less.privacy("attribute").delta(4) > 1e-5
 
 
 def test_calibration_is_quick():

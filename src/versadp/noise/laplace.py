@@ -124,17 +124,8 @@ class ZeroInflatedLaplace:
 
     @property
     def sampler_error(self) -> float:
-        """Bound on the total-variation distance between a record's noise and the ideal, rounded noise.
-
-        Words are 64 bits long, and floating point plays no part (`quantile.exact_noise`). Let true uniforms fall
-        into the cells whose middles the words name: 2^64 of W times 2^63 of a normal's size. Noise differs only if a
-        rounding boundary `sigma sqrt(w) n = b` passes through the cell of (w, n). That curve is monotone, so it meets
-        no more cells than it meets rows and columns. Words reach sqrt(w) < 6.72 and n < 9.2, so rows beyond
-        `exp(-(b / 9.2 sigma)^2)` and columns beyond the tail of `b / 6.72 sigma` are out of its way. Summed over
-        b = 1/2, 3/2, ... this is at most `(2 (1 + 8.2 sigma) + 1 + 5.4 sigma) / 2^64`, and the cells at the rim add
-        `4 / 2^64`. The coin is rounded to the safe side.
-        """
-        return float(np.sum(22 * self.sigma_steps + 7) * 2.0**-64)
+        """Bound on the total-variation distance between a record's noise and the ideal: the columns' summed."""
+        return float(np.sum([sampler_error(scale) for scale in self.scale]))
 
     def to_steps(self, values: Array) -> None:
         """Clamp values (dim, rows) to the bounds and count whole grid steps from the lower one, in place."""
@@ -237,6 +228,20 @@ def _bits(scale: float) -> int:
     for_noise = math.ceil(math.log2(STEPS_PER_SIGMA / scale))
     for_record = min(MIN_BITS, math.floor(math.log2(MAX_SIGMA_STEPS / scale)))
     return max(for_noise, for_record, 8)
+
+
+def sampler_error(scale: float) -> float:
+    """Bound on the total-variation distance between a column's noise and the ideal, rounded noise.
+
+    Words are 64 bits long, and floating point plays no part (`quantile.exact_noise`). Let true uniforms fall
+    into the cells whose middles the words name: 2^64 of W times 2^63 of a normal's size. Noise differs only if a
+    rounding boundary `sigma sqrt(w) n = b` passes through the cell of (w, n). That curve is monotone, so it meets
+    no more cells than it meets rows and columns. Words reach sqrt(w) < 6.72 and n < 9.2, so rows beyond
+    `exp(-(b / 9.2 sigma)^2)` and columns beyond the tail of `b / 6.72 sigma` are out of its way. Summed over
+    b = 1/2, 3/2, ... this is at most `(2 (1 + 8.2 sigma) + 1 + 5.4 sigma) / 2^64`, and the cells at the rim add
+    `4 / 2^64`. The coin is rounded to the safe side.
+    """
+    return (22 * math.ldexp(scale, _bits(scale)) + 7) * 2.0**-64
 
 
 def check_rate(name: str, rate: object) -> None:

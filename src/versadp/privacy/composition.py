@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from versadp.privacy.discrete import Discrete, identity, product
 from versadp.privacy.gaussian import Gaussian
 from versadp.privacy.inflation import ZeroInflated
+from versadp.privacy.layer import Layer
 from versadp.privacy.profile import PrivacyProfile, require_profile, up
 from versadp.privacy.slack import WithSlack
 
@@ -31,22 +32,11 @@ _CHUNK = 200_000
 
 
 @dataclass(frozen=True)
-class Shifted(PrivacyProfile):
-    """`base` composed with a discrete loss of given atoms: a mixture of shifted curves."""
+class Shifted(Layer):
+    """`base` composed with a discrete loss of given atoms, which are finite: a mixture of shifted curves."""
 
-    base: PrivacyProfile
     atoms: Discrete
     title: str = field(compare=False)
-
-    @property
-    def delta_floor(self) -> float:
-        """The floor of the base; discrete losses are finite."""
-        return self.base.delta_floor
-
-    @property
-    def exact_share(self) -> float:
-        """That of the base."""
-        return self.base.exact_share
 
     @property
     def pure_epsilon(self) -> float:
@@ -54,13 +44,9 @@ class Shifted(PrivacyProfile):
         return float(up_any(self.base.pure_epsilon + self.atoms.pure_epsilon))
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What the base notes."""
-        return self.base.notes
-
-    @property
-    def _kinked(self) -> bool:
-        return self.base._kinked  # noqa: SLF001
+    def _kinks(self) -> Array:
+        kinks = self.base._kinks  # noqa: SLF001
+        return np.unique(np.abs(np.add.outer(np.append(kinks, -kinks), self.atoms.losses)))
 
     def _title(self) -> str:
         return self.title

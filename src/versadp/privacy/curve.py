@@ -20,7 +20,8 @@ integral, whose half-integer powers at the ends the map x(φ), cos-shaped, turns
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,14 @@ from numpy.typing import NDArray
 from versadp.noise.radial import RadialLaw, radial_law
 from versadp.privacy.angular import mills_table
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Array = NDArray[np.float64]
 
 _TAIL = 1e-23  # share of directions left out at either end; added back as a bound
 _NARROW = 0.4  # windows narrower than this in log r1 are walked by angle instead of by radius
-_ROUNDING = 2e-13  # of Q(A) + e^ε P(A): what table and arithmetic errors may come to
+_ROUNDING = 2e-13  # of Q(A) + e^ε P(A), times 1 + ε: what tables and arithmetic may come to in exponents of this size
 _CLOSE = 1e-9  # agreement of two successive rules, relative to delta, at which the finer is accepted
 _FIRST, _LAST = 32, 512  # intervals of the coarsest and of the finest rule
 _GAUSS = np.polynomial.legendre.leggauss(4)
@@ -61,10 +65,13 @@ def _exit_gap(law: RadialLaw, shift: float, x: Array, t: Array, eps: Array) -> t
 
 
 def _exit(law: RadialLaw, shift: float, t: Array, eps: Array, bounds: tuple[float, float]) -> Array:
-    """Return log r1 at which rays of cosine t leave A, or the upper bound where they leave it later than that."""
+    """Return log r1 at which rays of cosine t leave A, or the bound before or after which they leave it."""
     low, high = (np.full(t.shape, bound) for bound in bounds)
     never = _exit_gap(law, shift, high, t, eps)[0] >= 0
-    x, settled = 0.5 * (low + high), np.zeros(low.shape, dtype=bool)
+    # close to Q's centre r0 is nearly the shift, and elsewhere one begins somewhere
+    start = law.guess(law.neg_log_density(np.log([shift])) - eps)
+    settled = _exit_gap(law, shift, low, t, eps)[0] <= 0
+    x = np.where(settled, low, np.clip(start, low + 1e-3, high - 1e-3))
     for _ in range(100):
         gap, slope = _exit_gap(law, shift, x, t, eps)
         inside = gap > 0
@@ -130,11 +137,10 @@ def _by_angle(law: RadialLaw, shift: float, eps: Array, ends: tuple[Array, Array
     return x, dx * edge * np.sin(phi), t1, x0 - x
 
 
-def _masses(law: RadialLaw, shift: float, eps: Array, ends: tuple[Array, Array], n: int) -> tuple[Array, Array]:
-    """Return the integrands of Q(A) and e^ε P(A) in φ, one row an epsilon."""
-    phi, _ = _clenshaw_curtis(n)
+def _masses(law: RadialLaw, shift: float, eps: Array, ends: tuple[Array, Array], phi: Array) -> tuple[Array, Array]:
+    """Return the integrands of Q(A) and e^ε P(A) at φ, one row an epsilon."""
     mills = mills_table(law.dim)
-    walked = [np.empty((len(eps), n + 1)) for _ in range(4)]
+    walked = [np.empty((len(eps), len(phi))) for _ in range(4)]
     narrow = ends[1] - ends[0] < _NARROW
     for chosen, walk in ((narrow, _by_angle), (~narrow, _by_radius)):
         if chosen.any():
@@ -151,6 +157,17 @@ def _masses(law: RadialLaw, shift: float, eps: Array, ends: tuple[Array, Array],
     toward = power * m1
     ratio = slopes[0] / slopes[1] * np.exp(s)
     return density * np.where(t1 >= 0, toward, 1 - toward), density * power * m0 * ratio
+
+
+def _refined(both: Array, masses: Callable[[Array], tuple[Array, Array]], n: int) -> Array:
+    """Return integrands at the nodes of n intervals, given those of n/2, if any, which are every second of them."""
+    phi, _ = _clenshaw_curtis(n)
+    if not both.shape[2]:
+        return np.stack(masses(phi))
+    finer = np.empty((*both.shape[:2], n + 1))
+    finer[:, :, ::2] = both
+    finer[:, :, 1::2] = masses(phi[1::2])
+    return finer
 
 
 def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
@@ -184,16 +201,17 @@ def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
     core = np.exp(law.log_cdf(ends[0]))  # the ball in which every direction belongs to A
     found = np.full(epsilon.shape, np.nan)
     mass_q, mass_p, error = found.copy(), found.copy(), np.full(epsilon.shape, np.inf)
-    todo, n = np.arange(len(epsilon)), _FIRST * 2
-    while todo.size and n <= _LAST:
-        chosen = (ends[0][todo], ends[1][todo])
-        q, p = _masses(law, shift, epsilon[todo], chosen, n)
+    todo, n, both = np.arange(len(epsilon)), _FIRST, np.empty((2, len(epsilon), 0))
+    while todo.size and n < _LAST:
+        n *= 2
+        both = _refined(both, partial(_masses, law, shift, epsilon[todo], (ends[0][todo], ends[1][todo])), n)
+        q, p = both
         fine, coarse = _clenshaw_curtis(n)[1], _clenshaw_curtis(n // 2)[1]
         # sums along rows, not matrix products, whose rounding depends on the other rows
         mass_q[todo], mass_p[todo] = core[todo] + (q * fine).sum(axis=1), (p * fine).sum(axis=1)
         error[todo] = np.abs(((q - p) * fine).sum(axis=1) - ((q - p)[:, ::2] * coarse).sum(axis=1))
         delta = mass_q[todo] - mass_p[todo]
-        todo = todo[error[todo] > _CLOSE * delta]
-        n *= 2
-    error += _ROUNDING * (mass_q + mass_p) + (2 * _TAIL if edge < 1 else 0.0)
+        loose = error[todo] > _CLOSE * delta
+        todo, both = todo[loose], both[:, loose]
+    error += _ROUNDING * (1 + epsilon) * (mass_q + mass_p) + (2 * _TAIL if edge < 1 else 0.0)
     return mass_q - mass_p, error, np.exp(-epsilon) * mass_p

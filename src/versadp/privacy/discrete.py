@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from versadp.privacy import inputs
 from versadp.privacy.profile import ULP, PrivacyProfile
+from versadp.privacy.searches import highest_line
 
 Array = NDArray[np.float64]
 
@@ -42,8 +43,8 @@ class Discrete(PrivacyProfile):
         return self.losses[-1]
 
     @property
-    def _kinked(self) -> bool:
-        return True
+    def _kinks(self) -> Array:
+        return np.array([loss for loss in self.losses if loss >= 0])
 
     def _title(self) -> str:
         return self.title
@@ -62,6 +63,9 @@ class Discrete(PrivacyProfile):
             value = tails[start] - np.exp(epsilon) * other[start]
         value = np.where(start < len(losses), np.maximum(value, 0.0) + 4 * ULP * tails[start], 0.0)
         return np.minimum(value, 1.0), other[start]
+
+    def _beta(self, rates: Array) -> Array:
+        return highest_line(self, self._kinks, rates)  # which are all the ε that matter
 
 
 def product(losses: Array, masses: Array, more_losses: Array, more_masses: Array) -> tuple[Array, Array]:

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from versadp.privacy import inputs
 from versadp.privacy.discrete import Discrete
-from versadp.privacy.profile import PrivacyProfile, require_profile, up
+from versadp.privacy.layer import Layer
+from versadp.privacy.profile import ULP, PrivacyProfile, require_profile, up
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ZeroInflated(PrivacyProfile):
+class ZeroInflated(Layer):
     """`base` with a share of records released unchanged; see `zero_inflated`."""
 
-    base: PrivacyProfile
     exact_rate: float
 
     @property
@@ -39,20 +39,6 @@ class ZeroInflated(PrivacyProfile):
         share = self.base.exact_share
         return self.exact_rate + (1 - self.exact_rate) * share if share else self.exact_rate
 
-    @property
-    def pure_epsilon(self) -> float:
-        """Where the base reaches its floor."""
-        return self.base.pure_epsilon
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the base notes."""
-        return self.base.notes
-
-    @property
-    def _kinked(self) -> bool:
-        return self.base._kinked  # noqa: SLF001
-
     def _title(self) -> str:
         return f"{self.base._title()}, {self.exact_rate:.6g} of the records unchanged"  # noqa: SLF001
 
@@ -60,6 +46,10 @@ class ZeroInflated(PrivacyProfile):
         value, alarms = self.base._curve(epsilon)  # noqa: SLF001
         inflated = np.where(value > 0, up(self.exact_rate + (1 - self.exact_rate) * value), self.exact_rate)
         return inflated, (1 - self.exact_rate) * alarms
+
+    def _beta(self, rates: Array) -> Array:
+        left = 1 - self.exact_rate
+        return np.asarray(left * self.base.beta(up(rates / left)) * (1 - ULP))
 
 
 def zero_inflated(profile: PrivacyProfile, exact_rate: float) -> PrivacyProfile:

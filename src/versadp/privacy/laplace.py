@@ -23,6 +23,7 @@ from versadp.privacy import inputs
 from versadp.privacy.curve import curve
 from versadp.privacy.interpolant import curve_table
 from versadp.privacy.profile import ULP, PrivacyProfile, up
+from versadp.privacy.searches import least_beta
 
 Array = NDArray[np.float64]
 
@@ -107,8 +108,8 @@ class SymmetricLaplace(PrivacyProfile):
         return _ROOT2 * self.shift * (1 + 8 * ULP) if self.dim == 1 else float("inf")
 
     @property
-    def _kinked(self) -> bool:
-        return self.dim == 1
+    def _kinks(self) -> Array:
+        return np.array([self.pure_epsilon] if self.dim == 1 else [])
 
     def _title(self) -> str:
         return f"symmetric Laplace noise, dim {self.dim}, shift {self.shift:.6g}"
@@ -127,6 +128,15 @@ class SymmetricLaplace(PrivacyProfile):
                 exact, error, alarms[away] = curve(self.dim, self.shift, epsilon[away])
                 value[away] = np.maximum(exact, 0.0) + error
         return np.minimum(value, bound), alarms
+
+    def _beta(self, rates: Array) -> Array:
+        if self.dim > 1:
+            return least_beta(self, rates)
+        overlap = np.exp(-self.pure_epsilon)
+        branches = 1 - rates / overlap, 0.25 * overlap / rates, overlap * (1 - rates)
+        # the Laplace mechanism's trade-off: a line, a hyperbola, a line
+        value = np.select([rates < overlap / 2, rates < 0.5], branches[:2], branches[2])
+        return np.asarray(value * (1 - 8 * ULP) - 8 * ULP)
 
     def _laplace(self, epsilon: Array) -> tuple[Array, Array]:
         room = _ROOT2 * self.shift - epsilon

@@ -126,9 +126,9 @@ class PrivacyProfile(ABC):
         return ()
 
     @property
-    def _kinked(self) -> bool:
-        """Whether L has atoms, or delta kinks, so that searches must end just there."""
-        return False
+    def _kinks(self) -> Array:
+        """The epsilons >= 0 at which delta has kinks, L atoms: a search must look just there."""
+        return np.empty(0)
 
     @property
     def pure_epsilon(self) -> float:
@@ -224,11 +224,16 @@ class PrivacyProfile(ABC):
         """
         rates = inputs.array("alpha", alpha, 0.0, 1.0).ravel()
         value = np.zeros_like(rates)
-        value[rates == 0] = 1 - self.delta_floor
-        inner = (rates > 0) & (rates < 1 - self.delta_floor)
+        inner = (rates > 0) & (rates < 1 - self._quick_floor)
         if inner.any():
-            value[inner] = least_beta(self, rates[inner])
+            value[inner] = self._beta(rates[inner])
+        if (rates == 0).any():
+            value[rates == 0] = 1 - self.delta_floor
         return _like(alpha, np.clip(value, 0.0, 1 - rates))
+
+    def _beta(self, rates: Array) -> Array:
+        """Search for `beta`; what is known of it otherwise may stand in its place."""
+        return least_beta(self, rates)
 
     def advantage(self) -> float:
         """Return the largest of `1 - alpha - beta(alpha)`: how far an attacker's guess beats a blind one.

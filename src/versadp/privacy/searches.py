@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 _MANY = 16  # rates at once from which on the whole curve is looked at first
 _FARTHEST = 1e12  # no search goes beyond this epsilon
+_CLOSE = 1e-4  # a last step of Newton's method, in ε and in log false alarms, after which nothing is left to gain
+_NEAR = 0.05  # one over which slopes are nearly linear
 
 
 def least_epsilon(profile: PrivacyProfile, wanted: Array) -> Array:
@@ -81,18 +83,121 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
     >>> least_beta(gaussian(1.0), np.array([0.05])).round(6)
     array([0.740489])
     """
+    kinks = profile._kinks  # noqa: SLF001
+    if kinks.size or len(rates) > _MANY:
+        eps = _bracketed(profile, rates)
+    else:
+        eps = _touch(profile, rates, np.zeros_like(rates), np.full_like(rates, np.nan), _CLOSE)[1]
+        lost = np.isnan(eps)
+        if lost.any():
+            eps[lost] = _bracketed(profile, rates[lost])
+    best = _line(eps, profile._signed(eps)[0], rates)  # noqa: SLF001
+    return np.maximum(best, highest_line(profile, kinks, rates)) if kinks.size else best
+
+
+def highest_line(profile: PrivacyProfile, kinks: Array, rates: Array) -> Array:
+    """Return the highest of the lines `1 - delta(ε) - e^ε α` at given ε of either sign, rounded down.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        The guarantee.
+    kinks : ndarray
+        Epsilons, at least 0.
+    rates : ndarray
+        False alarms α, one-dimensional, in (0, 1).
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from versadp.privacy import approx_dp
+    >>> highest_line(approx_dp(1.0, 0.0), np.array([1.0]), np.array([0.1])).round(6)  # 1 - 0.1 e
+    array([0.728172])
+    """
+    eps = np.append(kinks, -kinks)[:, None]
+    return np.asarray(_line(eps, profile._signed(eps.ravel())[0][:, None], rates).max(axis=0))  # noqa: SLF001
+
+
+def _line(eps: Array, delta: Array, rates: Array) -> Array:
+    with np.errstate(over="ignore"):
+        fall = np.exp(eps) * rates * (1 + 4e-16 * (4 + np.abs(eps)))
+    return np.asarray(1 - delta - fall - 4e-15)
+
+
+def beta_from(profile: PrivacyProfile, rate: float, start: tuple[float, float]) -> tuple[float, tuple[float, float]]:
+    """Return `beta` nearly, from a guess of where its line touches: for a search over many profiles alike.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        The guarantee.
+    rate : float
+        False alarms α, in (0, 1).
+    start : tuple of float
+        A guess at the ε of the line, and at the slope of the log of the false alarms there, NaN if there is none.
+
+    Returns
+    -------
+    beta : float
+        The slope of `1 - delta(ε) - e^ε α` is known and is nearly linear on the last step to its maximum, which is
+        therefore not evaluated but added.
+    start : tuple of float
+        For the next profile.
+
+    Examples
+    --------
+    >>> from versadp.privacy import gaussian
+    >>> value, start = beta_from(gaussian(1.0), 0.05, (1.0, np.nan))
+    >>> abs(value - gaussian(1.0).beta(0.05)) < 1e-5, abs(beta_from(gaussian(1.0), 0.05, start)[0] - value) < 1e-5
+    (True, True)
+    """
+    if not profile._kinks.size:  # noqa: SLF001
+        eps, slope = np.array(start)[:, None]
+        value, eps, slope = _touch(profile, np.array([rate]), eps, slope, _NEAR)
+        if np.isfinite(eps[0]):
+            return float(value[0]), (float(eps[0]), float(slope[0]))
+    return float(profile.beta(rate)), start
+
+
+def _touch(profile: PrivacyProfile, rates: Array, eps: Array, slope: Array, near: float) -> Array:
+    """Return `beta` as in `beta_from`, ε and slope, by Newton's method: NaN where they were not found."""
+    eps, slope, found = eps.copy(), slope.copy(), np.full((3, len(rates)), np.nan)
+    todo = np.arange(len(rates))
+    for _ in range(20):
+        at, rate = eps[todo], rates[todo]
+        step = 1e-4 * np.maximum(np.abs(at), 0.01)
+        fresh = bool(np.isnan(slope[todo]).any())
+        delta, alarms = profile._signed(np.concatenate([at, at + step]) if fresh else at)  # noqa: SLF001
+        logs = np.log(np.maximum(alarms, 5e-324))
+        if fresh:
+            slope[todo] = (logs[len(at) :] - logs[: len(at)]) / step
+        delta, alarms, logs = delta[: len(at)], alarms[: len(at)], logs[: len(at)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.log(rate) - logs
+            move = np.where(slope[todo] < 0, gap / slope[todo], np.nan)
+        last = np.maximum(np.abs(move), np.abs(gap)) <= near
+        value = 1 - delta + np.exp(at) * (0.5 * (alarms - rate) * move - rate)
+        found[:, todo[last]] = value[last], (at + move)[last], slope[todo[last]]
+        eps[todo] = at + np.clip(move, -0.5 - np.abs(at), 0.5 + np.abs(at))
+        todo = todo[~last & np.isfinite(move)]
+        slope[todo] = np.nan
+        if not todo.size:
+            break
+    return found
+
+
+def _bracketed(profile: PrivacyProfile, rates: Array) -> Array:
+    """Return the ε at which false alarms pass the rates, by a search that jumps do not mislead."""
     target = np.log(rates)
 
     def above(eps: Array) -> Array:
         return np.asarray(np.log(np.maximum(profile._signed(eps)[1], 5e-324)) - target)  # noqa: SLF001
 
     # where the curve is smooth an error in ε enters squared
-    tolerance = 1e-14 if profile._kinked else 1e-5  # noqa: SLF001
-    ends = np.stack(crossing(above, *_brackets(profile, rates), tolerance=tolerance))
-    delta = profile._signed(ends.ravel())[0].reshape(ends.shape)  # noqa: SLF001
-    with np.errstate(over="ignore"):
-        values = 1 - delta - np.exp(ends + target)
-    return np.asarray(values.max(axis=0) - 4e-15 * (1 + np.abs(ends[1]) * rates))
+    return crossing(above, *_brackets(profile, rates), tolerance=1e-6)[0]
 
 
 def _brackets(profile: PrivacyProfile, rates: Array) -> tuple[Array, Array]:

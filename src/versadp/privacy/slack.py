@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from versadp.privacy import inputs
-from versadp.privacy.profile import PrivacyProfile, require_profile, up
+from versadp.privacy.layer import Layer
+from versadp.privacy.profile import ULP, PrivacyProfile, require_profile, up
 from versadp.privacy.roots import crossing
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class WithSlack(PrivacyProfile):
+class WithSlack(Layer):
     """`base` sampled with total variation error `tv`; see `with_slack`."""
 
-    base: PrivacyProfile
     tv: float
 
     @cached_property
@@ -54,11 +54,6 @@ class WithSlack(PrivacyProfile):
         return self._lowest
 
     @property
-    def exact_share(self) -> float:
-        """That of the base: slack gives nothing away, it only is not claimed."""
-        return self.base.exact_share
-
-    @property
     def pure_epsilon(self) -> float:
         """Where the bound reaches its floor."""
         return self._turn
@@ -67,13 +62,6 @@ class WithSlack(PrivacyProfile):
     def notes(self) -> tuple[str, ...]:
         """What the base notes, and the error that is charged."""
         return (*self.base.notes, f"a total variation error of {self.tv:.3g} of the sampler is charged")
-
-    @property
-    def _kinked(self) -> bool:
-        return True
-
-    def _title(self) -> str:
-        return self.base._title()  # noqa: SLF001
 
     @property
     def _quick_floor(self) -> float:
@@ -87,6 +75,9 @@ class WithSlack(PrivacyProfile):
         if rising.any():  # alarms only steer: what makes the flat part valid is that it lies to the right of the turn
             bound = np.where(epsilon >= self._turn, self._lowest, bound)
         return bound, np.where(rising, 0.0, alarms - self.tv)
+
+    def _beta(self, rates: Array) -> Array:  # sup_ε 1 - delta(ε) - (1 + e^ε) τ - e^ε α
+        return np.asarray(self.base.beta(up(rates + self.tv)) * (1 - ULP) - self.tv)
 
 
 def with_slack(profile: PrivacyProfile, tv: float) -> PrivacyProfile:

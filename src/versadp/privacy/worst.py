@@ -43,8 +43,8 @@ class Worst(PrivacyProfile):
         return tuple(dict.fromkeys(note for p in self.members for note in p.notes))
 
     @property
-    def _kinked(self) -> bool:
-        return True
+    def _kinks(self) -> Array:  # and others, where members cross; 0 stands for them
+        return np.concatenate([[0.0], *(p._kinks for p in self.members)])  # noqa: SLF001
 
     def _title(self) -> str:
         return "the worst of " + "; ".join(p._title() for p in self.members)  # noqa: SLF001
@@ -55,6 +55,9 @@ class Worst(PrivacyProfile):
         best = np.argmax(values, axis=0)
         columns = np.arange(len(epsilon))
         return np.maximum(values[best, columns], self.delta_floor), alarms[best, columns]
+
+    def _beta(self, rates: Array) -> Array:
+        return np.asarray(np.min([p.beta(rates) for p in self.members], axis=0))
 
 
 def worst(*profiles: PrivacyProfile) -> PrivacyProfile:
@@ -68,7 +71,8 @@ def worst(*profiles: PrivacyProfile) -> PrivacyProfile:
     Returns
     -------
     PrivacyProfile
-        `delta(ε) = max_i delta_i(ε)`, so ``beta(α) = min_i beta_i(α)`` made convex.
+        `delta(ε) = max_i delta_i(ε)` and ``beta(α) = min_i beta_i(α)``. Each pair of neighbours is one of these, so
+        both hold; where the members cross, beta lies above the `sup_ε 1 - delta(ε) - e^ε α` of a single pair.
 
     Examples
     --------

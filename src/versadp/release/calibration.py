@@ -18,24 +18,24 @@ inflation is least: `1 + 12 (1 - r) scale^2` for a column's mean, `1 / keep^2` f
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.noise.laplace import MIN_RATE, SCALE_RANGE
+from versadp.noise.laplace import MIN_RATE
 from versadp.noise.response import RandomizedResponse
 from versadp.privacy import (
     compose,
+    identity,
     randomized_response,
     solve_parameter,
-    symmetric_laplace,
     target,
     with_slack,
-    zero_inflated,
 )
-from versadp.privacy.solving import _shift_bounds as shift_bounds
 from versadp.release.accounting import UNITS
 from versadp.release.mechanism import Mechanism
+from versadp.release.shift import ShiftProblem
 from versadp.schema import Categorical, Schema
 
 if TYPE_CHECKING:
@@ -99,11 +99,15 @@ def calibrate(
         raise ParameterError("calibrate needs a Schema with private columns")
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
-        keep = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}
-        return _solve_scale(schema, goal, unit, rate, keep) if schema.numeric else Mechanism(schema, keep=keep)
-    if not schema.categorical:
-        return _solve_scale(schema, goal, unit, rate, {})
-    return _record(schema, goal, rate)
+        keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
+    else:
+        keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
+    if not schema.numeric:
+        return Mechanism(schema, keep=keep)
+    _refuse_floor(goal, rate)
+    problem = _problem(schema, goal, unit, rate, keep)
+    scale = problem.scale(problem.solve(_FINE, ratio))
+    return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep), scale, goal, unit)
 
 
 def variance_inflation(mechanism: Mechanism) -> dict[str, float]:
@@ -140,58 +144,50 @@ def _exact_rate(goal: Target, dim: int) -> float:
 
 
 def _attribute_keep(levels: int, goal: Target) -> float:
-    """Return the largest keep with which one category meets the target."""
+    """Return the largest keep with which one category meets the target.
+
+    Without the sampler's error it would meet (epsilon, delta) up to `keep + (1 - keep)(1 - e^epsilon)/levels = delta`,
+    and its trade-off is three lines: to meet (alpha, beta) is to meet one of three pairs.
+    """
 
     def profile_of(keep: float) -> PrivacyProfile:
         channel = RandomizedResponse(levels, keep)
         return with_slack(randomized_response(levels, keep), channel.sampler_error)
 
+    if goal.alpha is not None and goal.beta is not None:
+        alpha, beta = goal.alpha, goal.beta
+        pairs = [((1 - beta) / alpha, 0.0), ((1 - alpha) / max(beta, MIN_RATE), 0.0), (1.0, 1 - alpha - beta)]
+    else:
+        pairs = [(math.exp(goal.epsilon or 0.0), goal.delta or goal.advantage or 0.0)]
+    guesses = [(delta + (odds - 1) / levels) / (1 + (odds - 1) / levels) for odds, delta in pairs]
+    near = max(*guesses, MIN_RATE)
     try:
-        return solve_parameter(profile_of, goal, MIN_RATE, 1 - 1e-9, tolerance=_FINE)
+        return solve_parameter(profile_of, goal, MIN_RATE, 1 - 1e-9, tolerance=_FINE, near=near, within=_FINE)
     except InfeasibleError:
         return 0.0  # a category that is always redrawn meets every target
 
 
-def _solve_scale(
-    schema: Schema, goal: Target, unit: str, rate: float, keep: dict[str, float], *, tolerance: float = _FINE
-) -> Mechanism:
-    """Return the mechanism with the least scale, given everything else."""
-    _refuse_floor(goal, rate)
+def _categories(schema: Schema, keep: dict[str, float]) -> tuple[PrivacyProfile, float]:
+    """Return what the categories give away of a record, and their samplers' error."""
+    channels = [RandomizedResponse(levels, keep[name]) for name, levels in _levels(schema).items()]
+    together = compose(*(randomized_response(c.levels, c.keep) for c in channels))
+    return together, sum(c.sampler_error for c in channels)
+
+
+def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[str, float]) -> ShiftProblem:
+    """Say what the numeric block must meet, given everything else."""
     dim = len(schema.numeric)
-    width = math.sqrt(dim) if unit == "record" else 1.0  # of the domain, in widths of a column
-    levels = _levels(schema) if unit == "record" else {}
-    responses = [randomized_response(k, keep[name]) for name, k in levels.items()]
-
-    def profile_of(shift: float, slack: float = 0.0) -> PrivacyProfile:
-        block = zero_inflated(symmetric_laplace(dim, shift), rate)
-        return with_slack(compose(block, *responses) if responses else block, slack)
-
-    low, high = shift_bounds(goal, rate, dim)
-    low *= 1e-3 if responses else 1.0
-    shift = solve_parameter(profile_of, goal, low, high, tolerance=max(tolerance, _ROUGH))
-    if width / shift > SCALE_RANGE[1]:
-        raise InfeasibleError(
-            f"{goal} needs noise of more than {SCALE_RANGE[1]:g} widths", hint="fewer columns, or a larger delta"
-        )
-    mechanism = Mechanism(schema, width / shift, rate, keep)
-    if tolerance >= _ROUGH:
-        return mechanism
-    for _ in range(3):  # the sampler's error follows the scale, which follows the error: it settles at once
-        slack = mechanism.channels.sampler_error
-        near = (shift / 4, shift * (1 + 3 * _ROUGH))
-        shift = solve_parameter(partial(profile_of, slack=slack), goal, *near, tolerance=tolerance)
-        mechanism = Mechanism(schema, width / shift, rate, keep)
-        if abs(mechanism.channels.sampler_error - slack) <= 1e-3 * slack:
-            break
-    return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep), width / shift, goal, unit)
+    if unit == "attribute":  # the other blocks are the same for both neighbours
+        return ShiftProblem(goal, dim, 1.0, rate, identity(), 0.0)
+    return ShiftProblem(goal, dim, math.sqrt(dim), rate, *_categories(schema, keep))
 
 
 def _settle(make: Callable[..., Mechanism], scale: float, goal: Target, unit: str) -> Mechanism:
-    """Step up from the solved scale until the profile that will be reported meets the target: rounding, at most."""
-    step = 2.0**-52
+    """Step up from the solved scale until the profile that will be reported meets the target: the last of rounding."""
+    step = _FINE / 64
     while goal.room((mechanism := make(scale=scale)).privacy(unit)) < 0:
         scale, step = scale * (1 + step), 2 * step
-        if step > _ROUGH:
+        if step > 1e-2:
             raise InfeasibleError(f"{goal} cannot be met", hint="the sampler's own error is as large as delta")
     return mechanism
 
@@ -206,37 +202,38 @@ def _refuse_floor(goal: Target, rate: float) -> None:
         )
 
 
-def _record(schema: Schema, goal: Target, rate: float) -> Mechanism:
-    """Split one budget between the numeric block and the categories."""
+def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float], float | None]:
+    """Split one budget between numbers and categories: what these keep, and a guess for `ShiftProblem.solve`."""
     levels = _levels(schema)
 
     def keeps(each: float) -> dict[str, float]:
         """Return keep such that each category alone has pure epsilon `each`."""
         return {name: 1 / (1 + k / math.expm1(each)) for name, k in levels.items()}
 
-    only = Schema({name: schema.columns[name] for name in levels})
-    most = solve_parameter(
-        lambda e: Mechanism(only, keep=keeps(e)).privacy(), goal, MIN_EPSILON, MAX_EPSILON, tolerance=_FINE
-    )
+    def alone(each: float) -> PrivacyProfile:
+        return with_slack(*_categories(schema, keeps(each)))
+
+    tolerance = _ROUGH if schema.numeric else _FINE  # what numbers share is only a rule of thumb
+    most = solve_parameter(alone, goal, MIN_EPSILON, MAX_EPSILON, tolerance=tolerance)
     if not schema.numeric:
-        return Mechanism(schema, keep=keeps(most))
+        return keeps(most), None
     _refuse_floor(goal, rate)
-
-    def attempt(share: float, tolerance: float = _ROUGH) -> Mechanism:
-        return _solve_scale(schema, goal, "record", rate, keeps(share * most), tolerance=tolerance)
-
     # shares of what the categories could have alone, if they were few columns, many, or in between
     m, d = len(levels), len(schema.numeric)
     shares = sorted({m / (m + weight) for weight in (1.0, math.sqrt(d), float(d))})
-    costs = [_cost(attempt, share) for share in shares]
-    return attempt(_least(shares, costs), _FINE)
+    ratio, costs = None, [math.inf] * len(shares)
+    for i, share in enumerate(shares):
+        keep = keeps(share * most)
+        problem = _problem(schema, goal, "record", rate, keep)
+        with suppress(InfeasibleError):
+            shift = problem.solve(_ROUGH, ratio)
+            ratio = shift / problem.bracket[0]
+            costs[i] = _cost(Mechanism(schema, problem.scale(shift), rate, keep))
+    return keeps(_least(shares, costs) * most), ratio
 
 
-def _cost(attempt: Any, share: float) -> float:
-    try:
-        inflation = variance_inflation(attempt(share)).values()
-    except InfeasibleError:
-        return math.inf
+def _cost(mechanism: Mechanism) -> float:
+    inflation = variance_inflation(mechanism).values()
     return sum(math.log(value) for value in inflation) / len(inflation)
 
 
