@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import versadp as vdp
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.privacy import symmetric_laplace_limit, zero_inflated
+from versadp.privacy import symmetric_laplace_limit, target, zero_inflated
 from versadp.release.calibration import variance_inflation
 
 
@@ -191,3 +191,11 @@ def test_calibration_is_quick():
     start = time.perf_counter()
     vdp.calibrate(schema(100), epsilon=2.1, delta=0.05)
     assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("goal", [{"advantage": 0.2}, {"epsilon": 0.2, "delta": 0.05}, {"alpha": 0.05, "beta": 0.8}])
+def test_many_categories_leave_room_for_the_exact_rate(goal):
+    """What categories could have is counted beside the exact rate: it is spent already, whatever the noise."""
+    mechanism = vdp.calibrate(schema(6, levels=range(2, 52, 5)), **goal)
+    assert target(**goal).room(mechanism.privacy()) >= 0
+    assert min(mechanism.keep.values()) > 0

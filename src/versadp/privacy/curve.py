@@ -39,7 +39,8 @@ _NARROW = 0.4  # windows narrower than this in log r1 are walked by angle instea
 _ROUNDING = 2e-13  # of Q(A) + e^ε P(A), times 1 + ε: what tables and arithmetic may come to in exponents of this size
 _CLOSE = 1e-9  # agreement of two successive rules, relative to delta, at which the finer is accepted
 _FIRST, _LAST = 32, 512  # intervals of the coarsest and of the finest rule
-_GAUSS = np.polynomial.legendre.leggauss(4)
+# a step of Newton's method gains digits, and needs no more of them than it gains
+_RULES = [np.polynomial.legendre.leggauss(count) for count in (1, 2, 4)]
 
 
 @lru_cache(maxsize=8)
@@ -97,15 +98,17 @@ def _log_ratio(law: RadialLaw, x: Array, eps: Array, cap: Array) -> Array:
     slope, integral = law.slope_and_integral(x)
     s = law.guess((law.dim - 2) * x + integral + eps) - x + 1e-4
     s = np.minimum(np.minimum(s, eps / slope), cap)
-    for _ in range(3):
-        end_slope, end_integral = law.slope_and_integral(x + s)
-        rise = (law.dim - 2) * s + end_integral - integral
+    for nodes, weights in _RULES:
         small = s < 0.1
+        rise = np.empty_like(s)
         if small.any():  # the difference would cancel: integrate the slope instead
             xs, ss = x[small], s[small]
-            mean = sum(0.5 * w * law.slope(xs + 0.5 * (n + 1) * ss) for n, w in zip(*_GAUSS, strict=True))
+            mean = sum(0.5 * w * law.slope(xs + 0.5 * (n + 1) * ss) for n, w in zip(nodes, weights, strict=True))
             rise[small] = mean * ss
-        s = s - (rise - eps) / end_slope
+        if not small.all():
+            xl, sl = x[~small], s[~small]
+            rise[~small] = (law.dim - 2) * sl + law.integral(xl + sl) - integral[~small]
+        s = s - (rise - eps) / law.slope(x + s)
     return s
 
 

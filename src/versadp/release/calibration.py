@@ -18,7 +18,6 @@ inflation is least: `1 + 12 (1 - r) scale^2` for a column's mean, `1 / keep^2` f
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from versadp.privacy import (
     solve_parameter,
     target,
     with_slack,
+    zero_inflated,
 )
 from versadp.release.accounting import UNITS
 from versadp.release.mechanism import Mechanism
@@ -47,7 +47,8 @@ SHARE_OF_DELTA = {1: 0.95, 2: 0.85, 3: 0.75}
 SHARE_BEYOND = 0.6
 SHARE_OF_RISK = 0.45
 MIN_EPSILON, MAX_EPSILON = 1e-4, 18.0  # of one category; at 18 it is redrawn once in ten million times
-_ROUGH, _FINE = 1e-2, 1e-9
+STEP, STEPS = 1.0, 6  # of the log odds of what categories get of what they could have
+_ROUGH, _FINE = 3e-2, 1e-9
 
 
 def calibrate(
@@ -211,25 +212,41 @@ def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float],
         return {name: 1 / (1 + k / math.expm1(each)) for name, k in levels.items()}
 
     def alone(each: float) -> PrivacyProfile:
-        return with_slack(*_categories(schema, keeps(each)))
+        """Return the guarantee if the numbers had no end of noise: their exact rate stays."""
+        return zero_inflated(with_slack(*_categories(schema, keeps(each))), rate if schema.numeric else 0.0)
 
+    if schema.numeric:
+        _refuse_floor(goal, rate)
     tolerance = _ROUGH if schema.numeric else _FINE  # what numbers share is only a rule of thumb
     most = solve_parameter(alone, goal, MIN_EPSILON, MAX_EPSILON, tolerance=tolerance)
     if not schema.numeric:
         return keeps(most), None
-    _refuse_floor(goal, rate)
-    # shares of what the categories could have alone, if they were few columns, many, or in between
-    m, d = len(levels), len(schema.numeric)
-    shares = sorted({m / (m + weight) for weight in (1.0, math.sqrt(d), float(d))})
-    ratio, costs = None, [math.inf] * len(shares)
-    for i, share in enumerate(shares):
-        keep = keeps(share * most)
+    ratios: dict[float, float] = {}  # of the exact shift to the limit's: a smooth function of the log odds
+
+    def cost(log_odds: float) -> float:
+        keep = keeps(most / (1 + math.exp(-log_odds)))
         problem = _problem(schema, goal, "record", rate, keep)
-        with suppress(InfeasibleError):
-            shift = problem.solve(_ROUGH, ratio)
-            ratio = shift / problem.bracket[0]
-            costs[i] = _cost(Mechanism(schema, problem.scale(shift), rate, keep))
-    return keeps(_least(shares, costs) * most), ratio
+        try:
+            ratio = _line(ratios, log_odds)
+            if not ratios or not min(ratios) <= log_odds <= max(ratios):  # a guess, no more
+                ratio = problem.solve(_ROUGH, ratio) / problem.bracket[0]
+                ratios[log_odds] = ratio
+            assert ratio is not None
+            return _cost(Mechanism(schema, problem.scale(ratio * problem.bracket[0]), rate, keep))
+        except InfeasibleError:
+            return math.inf
+
+    best = _least(cost, math.log(len(levels) / math.sqrt(len(schema.numeric))), STEP)
+    return keeps(most / (1 + math.exp(-best))), _line(ratios, best)
+
+
+def _line(known: dict[float, float], at: float) -> float | None:
+    """Return a value by the line, in logs, through the two nearest that are known; what there is if there are fewer."""
+    near = sorted(known, key=lambda x: abs(x - at))[:2]
+    if len(near) < 2:
+        return known[near[0]] if near else None
+    share = (at - near[0]) / (near[1] - near[0])
+    return float(known[near[0]] ** (1 - share) * known[near[1]] ** share)
 
 
 def _cost(mechanism: Mechanism) -> float:
@@ -237,12 +254,15 @@ def _cost(mechanism: Mechanism) -> float:
     return sum(math.log(value) for value in inflation) / len(inflation)
 
 
-def _least(shares: list[float], costs: list[float]) -> float:
-    """Return the share of least cost, by a parabola in log share where three costs show a valley."""
-    best = min(range(len(shares)), key=costs.__getitem__)
-    if len(shares) < 3 or best != 1 or not all(map(math.isfinite, costs)):
-        return shares[best]
-    x, y = [math.log(share) for share in shares], costs
-    up, down = (y[2] - y[1]) / (x[2] - x[1]), (y[1] - y[0]) / (x[1] - x[0])
-    curvature = (up - down) / (x[2] - x[0])
-    return math.exp(0.5 * (x[0] + x[1] - down / curvature)) if curvature > 0 else shares[best]
+def _least(cost: Callable[[float], float], start: float, step: float) -> float:
+    """Walk downhill from a start to a valley, and return the bottom of the parabola through it."""
+    left, right, here = ((x, cost(x)) for x in (start - step, start + step, start))
+    for _ in range(STEPS):
+        if left[1] < here[1]:
+            left, here, right = (left[0] - step, cost(left[0] - step)), left, here
+        elif right[1] < here[1]:
+            left, here, right = here, right, (right[0] + step, cost(right[0] + step))
+        else:
+            break
+    bend = left[1] - 2 * here[1] + right[1]
+    return here[0] + 0.5 * step * (left[1] - right[1]) / bend if 0 < bend < math.inf else here[0]
