@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import StateError
+from versadp.noise.words import mac
 from versadp.release.checkpoints import reached
-from versadp.release.digests import mac
 from versadp.release.durable import create, replace
 
 if TYPE_CHECKING:

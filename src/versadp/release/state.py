@@ -20,8 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from versadp.errors import KeyMaterialError, ParameterError, StateError
-from versadp.noise.words import check_key, fresh_key
-from versadp.release.digests import mac
+from versadp.noise.words import check_key, fresh_key, mac
 from versadp.release.durable import create, destroy, replace
 from versadp.release.ledger import ANCHOR, LEDGER, Ledger, connect
 

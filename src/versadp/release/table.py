@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from versadp.errors import DataError
+from versadp.noise.tags import Texts
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Table:
     numeric: dict[str, Array]
     codes: dict[str, NDArray[np.int64]]
     public: dict[str, pa.Array]
-    names: list[bytes] | None
+    names: Texts | None
 
 
 def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
@@ -236,7 +237,7 @@ def _public(series: nw.Series[Any], name: str) -> pa.Array:
     return pa.array(np.array(series.to_numpy()))
 
 
-def _names(series: nw.Series[Any], name: str) -> list[bytes]:
+def _names(series: nw.Series[Any], name: str) -> Texts:
     """Return each person's id as bytes; a number and its text are the same person."""
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
@@ -247,4 +248,11 @@ def _names(series: nw.Series[Any], name: str) -> list[bytes]:
             f"the id column {name!r} repeats people in {repeats} rows",
             hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
         )
-    return [str(value).encode() for value in _arrow(series, pa.large_string(), name).to_pylist()]
+    return texts_of(_arrow(series, pa.large_string(), name))
+
+
+def texts_of(array: pa.Array) -> Texts:
+    """Return an array of large strings as its bytes."""
+    _, offsets, data = array.buffers()
+    starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else [0]
+    return Texts(np.frombuffer(data or b"", np.uint8)[: starts[-1]], np.asarray(starts, np.int64))
