@@ -8,13 +8,13 @@ makes the same bytes.
 from __future__ import annotations
 
 import shutil
-import warnings
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from versadp.engine import as_engine
-from versadp.errors import ClampedWarning, DataError, ParameterError, ReleaseError, SpentError, StateError
+from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, StateError
 from versadp.noise.words import BLOCK_ROWS, keystream
 from versadp.release import folder as folders
 from versadp.release.checkpoints import reached
@@ -26,6 +26,7 @@ from versadp.release.parts import part_rows
 from versadp.release.people import People
 from versadp.release.pieces import Screen, pieces, telling, unscreened
 from versadp.release.sources import BATCH_ROWS, Source
+from versadp.release.table import warn_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +121,7 @@ class Run:
             if batch.publish is None:
                 give_up(self.state, history, scratch.parent)
             raise
-        self._warn(batch)
+        warn_outside(_outside(batch), stacklevel=5)
         return [batch.parts[number]["file"] for number in sorted(batch.parts)]
 
     def _make_scratch(self, history: History, batch: Batch, scratch: Path) -> None:
@@ -191,16 +192,10 @@ class Run:
             self.state.ledger.add({"kind": "done", "release": history.name, "batch": batch.number})
             batch.status = "done"
 
-    def _warn(self, batch: Batch) -> None:
-        outside: dict[str, int] = {}
-        for entry in batch.parts.values():
-            for name, count in entry["outside"].items():
-                outside[name] = outside.get(name, 0) + count
-        if outside:
-            counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
-            warnings.warn(
-                f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about "
-                "the clamped values. These counts are for the provider only: do not publish them.",
-                ClampedWarning,
-                stacklevel=5,
-            )
+
+def _outside(batch: Batch) -> dict[str, int]:
+    """Return how many values of each column lay outside its bounds, over all parts."""
+    outside: Counter[str] = Counter()
+    for entry in batch.parts.values():
+        outside.update(entry["outside"])
+    return dict(outside)

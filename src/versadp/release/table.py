@@ -7,6 +7,7 @@ buffer of the input reaches the output.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from versadp.errors import DataError
+from versadp.errors import ClampedWarning, DataError
 from versadp.noise.tags import Texts
 from versadp.schema import Bounded, Categorical
 
@@ -91,6 +92,16 @@ def build_frame(columns: Mapping[str, Array | pa.Array], kind: Kind) -> Any:
 def to_levels(codes: NDArray[np.integer], column: Categorical) -> pa.Array:
     """Return level codes as an arrow array of levels."""
     return pa.array(column.levels).take(pa.array(codes.astype(np.int64)))
+
+
+def released_columns(table: Table, noised: Array, schema: Schema) -> dict[str, Array | pa.Array]:
+    """Return noised columns (values of the numeric block, then level codes) and public ones, in the schema's order."""
+    columns: dict[str, Array | pa.Array] = dict(zip(table.numeric, noised, strict=False)) | table.public
+    for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
+        column = schema.columns[name]
+        assert isinstance(column, Categorical)
+        columns[name] = to_levels(codes, column)
+    return {name: columns[name] for name in schema.columns}
 
 
 def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
@@ -189,6 +200,18 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
         if counts[2]:
             outside[name] = int(counts[2])
     return outside
+
+
+def warn_outside(outside: dict[str, int], stacklevel: int) -> None:
+    """Tell the provider, `stacklevel` calls up from here, how many values were clamped."""
+    if outside:
+        counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
+        warnings.warn(
+            f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about the "
+            "clamped values. These counts are for the provider only: do not publish them.",
+            ClampedWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[np.int64]:
