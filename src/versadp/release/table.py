@@ -21,7 +21,7 @@ from versadp.noise.tags import Texts
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -94,7 +94,9 @@ def to_levels(codes: NDArray[np.integer], column: Categorical) -> pa.Array:
     return pa.array(column.levels).take(pa.array(codes.astype(np.int64)))
 
 
-def released_columns(table: Table, noised: Array, schema: Schema) -> dict[str, Array | pa.Array]:
+def released_columns(
+    table: Table, noised: Sequence[NDArray[Any]] | Array, schema: Schema
+) -> dict[str, Array | pa.Array]:
     """Return noised columns (values of the numeric block, then level codes) and public ones, in the schema's order."""
     columns: dict[str, Array | pa.Array] = dict(zip(table.numeric, noised, strict=False)) | table.public
     for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
