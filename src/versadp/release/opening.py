@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
+import pyarrow as pa
+
+from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, StateError
 from versadp.release import folder as folders
 from versadp.release.charges import spelled
 from versadp.release.history import History, histories
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 def look(data: str | Path, mechanism: Mechanism) -> Source:
     """Open a source and refuse, before anything is done, columns that do not fit the schema."""
     source = open_source(data, mechanism.schema)
-    read_table(source.columns.empty_table(), mechanism.schema)
+    try:
+        read_table(source.columns.empty_table(), mechanism.schema)
+    except pa.ArrowException:  # there are types of which arrow makes no table
+        raise DataError("a column is of a kind that cannot be released", hint="drop it, or convert it") from None
     return source
 
 
@@ -51,6 +56,8 @@ def give_up(state: State, history: History, scratch: Path) -> History | None:
 def home_of(place: Path, state: str | Path | None) -> Path:
     """Return the state folder of a release, which is never inside it."""
     home = default_state(place) if state is None else Path(state).absolute()
+    if "\0" in f"{place}{home}":
+        raise ParameterError("a path cannot hold a zero byte", hint="mend the path")
     if home == place or place in home.parents or home in place.parents:
         raise ParameterError("the state folder and the release folder must lie apart", hint="secrets stay at home")
     if not place.parent.is_dir():

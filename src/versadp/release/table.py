@@ -157,7 +157,8 @@ def _refuse_missing(missing: int, name: str) -> None:
 
 
 def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
-    return DataError(f"column {name!r} holds {series.dtype}, but needs {needs}", hint="convert it, or mend the schema")
+    holds = "nothing, or values of a rare kind" if isinstance(series.dtype, nw.Unknown) else series.dtype
+    return DataError(f"column {name!r} holds {holds}, but needs {needs}", hint="convert it, or mend the schema")
 
 
 def _missing(series: nw.Series[Any]) -> int:
@@ -239,8 +240,10 @@ def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str) -> pa.Array:
         found = series.to_arrow()
         chunks = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
         values = pa.chunked_array([_spelled(chunk, kind) for chunk in chunks], type=kind)
+        values.validate(full=True)  # text that is not UTF-8 would be released as it is
     except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
-        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first") from None
+        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first; text as UTF-8") from None
+    _refuse_missing(values.null_count, name)  # a category may stand for a null
     return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
 
 
