@@ -124,6 +124,11 @@ def entries(folder, state="out.provider"):
     return [json.loads(body) for (body,) in rows]
 
 
+def keys(folder):
+    """Return the keys of releases that lie in the state."""
+    return [path.read_bytes() for path in (folder / "out.provider").glob("release-*.key")]
+
+
 def begun(folder):
     """Return how many batches were charged."""
     kinds = [entry["kind"] for entry in entries(folder)]
