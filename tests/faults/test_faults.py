@@ -238,11 +238,17 @@ def test_a_whole_state_folder_restored_from_a_backup_is_refused(restored):
     shared(restored, "three", again="charge")
 
 
-def test_two_copies_of_a_state_folder_do_not_both_go_on(restored):
+@pytest.mark.parametrize("elsewhere", [0, 1])
+def test_two_copies_of_a_state_folder_do_not_both_go_on(restored, monkeypatch, elsewhere):
+    """Refused if it is the shorter one, and if it grew as long where another user's memory was in force."""
     shutil.copytree(restored / "state", restored / "copy")
     shutil.rmtree(restored / "home")
     options = {"again": "charge"}
     release_file(restored / "data.parquet", restored / "x", mechanism(PEOPLE), state=restored / "copy", **options)
+    with monkeypatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(restored / "another"))
+        for i in range(elsewhere):
+            shared(restored, f"elsewhere{i}", **options)
     with pytest.raises(StateError, match="it is a copy"):
         shared(restored, "three", **options)
 
