@@ -588,3 +588,10 @@ def test_a_later_release_does_not_stand_in_the_way_of_an_earlier_one(people):
     shutil.rmtree(people / "out")
     act(people, "release", state)
     assert contents(people) == before
+
+
+def test_a_state_of_another_version_is_refused(people, monkeypatch):
+    """Its digests may be others, and nobody would be recognised."""
+    monkeypatch.setattr("versadp.release.state._VERSION", 3)
+    with pytest.raises(StateError, match="version"):
+        act(people, "append")

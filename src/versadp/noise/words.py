@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 8192
 KEY_BYTES = 32
-_FORMAT = b"versadp noise 1\0"
+_FORMAT = b"versadp noise 2\0"
 
 
 def fresh_key() -> bytes:
