@@ -139,7 +139,8 @@ def _check_again(state: State, known: list[History], mechanism: Mechanism, charg
     if budget is not None and any(cost > limit for cost, limit in zip(total, budget, strict=True)):
         raise SpentError(
             f"the budget is spent: {spelled((budget[0], budget[1]))} a person, and this release would make it "
-            f"{spelled((total[0], total[1]))}"
+            f"{spelled((total[0], total[1]))}",
+            hint="release nothing more of these people, or with more noise",
         )
 
 
@@ -150,6 +151,14 @@ def check_same(history: History, mechanism: Mechanism) -> None:
             "the release was begun with another schema or other noise",
             hint="finish it as it was begun, or begin anew: restart=True (--restart)",
         )
+
+
+def unfit() -> StateError:
+    """Return our error for a release and a ledger of different age."""
+    return StateError(
+        "the ledger does not fit the release: one of them was restored from an older copy",
+        hint="put the newer one back, of both",
+    )
 
 
 def changed() -> StateError:

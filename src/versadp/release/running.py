@@ -21,7 +21,7 @@ from versadp.release.checkpoints import reached
 from versadp.release.durable import settle, sync_folder
 from versadp.release.history import Batch, History, histories
 from versadp.release.making import Job, Made, make_part
-from versadp.release.opening import changed, digest_of, give_up, scratch_of
+from versadp.release.opening import changed, digest_of, give_up, scratch_of, unfit
 from versadp.release.parts import part_rows
 from versadp.release.people import People
 from versadp.release.pieces import Screen, pieces, telling, unscreened
@@ -90,7 +90,7 @@ class Run:
     def same(self, history: History, place: Path) -> None:
         """Refuse if the release holds other records than the source."""
         if history.manifest != folders.open_folder(place).digest:
-            raise StateError("the ledger does not fit the release: one of them was restored from an older copy")
+            raise unfit()
         try:
             self.parts(history, history.batches[0], place, empty=True, frozen=True)
         except StateError:
@@ -172,7 +172,7 @@ class Run:
             self.state.ledger.add(entry, None if part.people is None else part.people[part.people[:, 0].argsort()])
             batch.parts[part.number] = entry
         elif part.scratch is not None and folders.part_entry(part.path, part.rows) != known["file"]:
-            raise StateError("a part came out otherwise than before: another version of versadp or of arrow made it")
+            raise _otherwise("a part")
 
     def publish(self, history: History, batch: Batch, scratch: Path, parts: list[dict[str, Any]]) -> None:
         """Write the manifest, and what it will be into the ledger."""
@@ -184,7 +184,7 @@ class Run:
             self.state.ledger.add(entry)
             batch.publish = digest
         elif batch.publish != digest:
-            raise StateError("the manifest came out otherwise than before: another version of versadp made it")
+            raise _otherwise("the manifest")
 
     def done(self, history: History, batch: Batch) -> None:
         """Mark a batch as done."""
@@ -199,3 +199,10 @@ def _outside(batch: Batch) -> dict[str, int]:
     for entry in batch.parts.values():
         outside.update(entry["outside"])
     return dict(outside)
+
+
+def _otherwise(what: str) -> StateError:
+    return StateError(
+        f"{what} came out otherwise than before: another version of versadp or of arrow made it",
+        hint="finish it with the versions with which it was begun",
+    )

@@ -29,6 +29,7 @@ BATCH_ROWS = 2**17
 _CSV_BLOCK = 2**20  # fixed, since the types of public columns are inferred from the first block
 _BUFFER = 2**20
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh91AY&", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
+_STILL = "release a file to which nobody is writing"
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, EOFError, MemoryError)
 
 
@@ -49,12 +50,12 @@ class Source:
             with _Reading(path, self.kind):
                 for batch, share in _READERS[self.kind](path, rows, self._types):
                     if batch.schema != self.columns:
-                        raise DataError(f"{path.name} changed its columns while it was being read")
+                        raise DataError(f"{path.name} changed its columns while it was being read", hint=_STILL)
                     done += batch.num_rows
                     read = sum(sizes[:number]) + share * sizes[number]
                     yield batch, read / max(sum(sizes), 1) if self.rows is None else done / max(self.rows, 1)
         if self.rows is not None and done != self.rows:  # arrow ends early, without a word, when a file is cut
-            raise DataError(f"{done} of {self.rows} records could be read: a file was changed while it was being read")
+            raise DataError(f"{done} of {self.rows} records were read: a file was changed meanwhile", hint=_STILL)
 
 
 class _Reading:
