@@ -203,8 +203,8 @@ def arrays(draw):
             [pa.int8(), pa.uint64(), pa.int64(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.bool_()]
         )
     )
-    bits = 63 if kind == pa.int64() else 6
-    numbers = st.one_of(st.just(0), st.just(1), st.integers(0 if kind == pa.uint64() else -(2**bits), 2**bits))
+    low, high = {pa.int8(): (-128, 127), pa.uint64(): (0, 2**64 - 1)}.get(kind, (-(2**63), 2**63 - 1))
+    numbers = st.one_of(st.sampled_from([0, 1, low, high]), st.integers(low, high))
     floats = st.one_of(st.floats(0, 1, width=32), st.sampled_from([-0.0, 5e-324, np.nan, np.inf, 1e30]))
     words = st.one_of(st.sampled_from(["a", "b"]), st.text(st.characters(codec="utf-8"), max_size=5))
     value = (
