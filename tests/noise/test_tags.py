@@ -33,3 +33,11 @@ def test_pieces_and_rows():
 def test_a_text_and_the_same_with_zeros_behind_it_differ():
     found = tags(cipher(KEY), Texts.of([b"", b"\0", bytes(16), bytes(17), b"a", b"a\0"]))
     assert len(np.unique(found[:, 0])) == 6
+
+
+def test_a_piece_holds_its_own_bytes_only():
+    """Pieces of a long table are tagged one after the other: a piece that held all of it would cost too much."""
+    texts = Texts.of([b"abc"] * 1000)
+    assert texts[10:12].data.tobytes() == b"abcabc"
+    assert texts[10:12][1:2].data.tobytes() == b"abc"
+    assert len(texts[5:5]) == 0

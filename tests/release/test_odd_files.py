@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import versadp as vdp
 from versadp.errors import DataError, ParameterError, ReleaseError, VersadpError
+from versadp.release.appending import append_file
 from versadp.release.sources import open_source
 from versadp.release.streaming import release_file
 
@@ -260,6 +261,18 @@ def test_names_of_columns_are_only_names(tmp_path, name, kind):
     mechanism = vdp.Mechanism(vdp.Schema({name: vdp.Bounded(0, 1)}, id="pid"), scale=0.5)
     assert release_file(path, tmp_path / "in" / "out", mechanism).frame.column_names == [name]
     assert {p.name for p in tmp_path.iterdir()} == {"in", "home", path.name}
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_nobody_and_a_person_without_letters(tmp_path, kind, rows):
+    columns = {"x": [0.5], "p": [""], "pid": [""]}
+    types = pa.schema({"x": pa.float64(), "p": pa.string(), "pid": pa.string()})
+    path = write(tmp_path / f"d.{kind}", pa.table(columns, schema=types).slice(0, rows))
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1), "p": vdp.Public()}, id="pid")
+    release_file(path, tmp_path / "out", vdp.Mechanism(schema, scale=0.5))
+    assert append_file(tmp_path / "out", path).skipped == rows
+    assert len(vdp.load(tmp_path / "out").frame) == rows
 
 
 # places ----------------------------------------------------------------------------------------------------------

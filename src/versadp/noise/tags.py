@@ -30,7 +30,7 @@ _FIRST = np.frombuffer(b"".join(b"\xff" * k + bytes(BLOCK - k) for k in range(BL
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts of any length, end to end: text i is `data[starts[i]:starts[i + 1]]`."""
+    """Texts of any length, end to end and nothing else: text i is `data[starts[i]:starts[i + 1]]`."""
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -52,7 +52,8 @@ class Texts:
 
     def __getitem__(self, rows: slice) -> Texts:
         start, stop, _ = rows.indices(len(self))
-        return Texts(self.data, self.starts[start : stop + 1])
+        starts = self.starts[start : stop + 1]
+        return Texts(self.data[starts[0] : starts[-1]], starts - starts[0])
 
 
 def cipher(key: bytes) -> Cipher[modes.ECB]:

@@ -53,9 +53,8 @@ class PartDigest:
             self._see_texts(2**31, first, table.names)
 
     def _see_texts(self, kind: int, first: int, texts: Texts) -> None:
-        start, stop = texts.starts[0], texts.starts[-1]
-        self._see(kind, first, len(texts), np.ascontiguousarray(texts.starts - start).data.cast("B"))
-        self._see(kind, first, len(texts), texts.data[start:stop].data.cast("B"))
+        for data in (texts.starts, texts.data):
+            self._see(kind, first, len(texts), data.tobytes())  # which may be empty
 
     def _see(self, kind: int, number: int, rows: int, data: Any) -> None:
         # a place may be used again for other content: tags are universal hashes, whose values stay in this object

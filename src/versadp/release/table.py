@@ -282,5 +282,5 @@ def _names(series: nw.Series[Any], name: str) -> Texts:
 def texts_of(array: pa.Array) -> Texts:
     """Return an array of large strings as its bytes."""
     _, offsets, data = array.buffers()
-    starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else [0]
-    return Texts(np.frombuffer(data or b"", np.uint8)[: starts[-1]], np.asarray(starts, np.int64))
+    starts = np.frombuffer(offsets, np.int64) if len(array) else np.zeros(1, np.int64)
+    return Texts(np.frombuffer(data or b"", np.uint8), starts)[array.offset : array.offset + len(array)]
