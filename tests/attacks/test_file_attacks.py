@@ -132,6 +132,21 @@ def test_with_an_id_an_edited_record_is_refused_and_counted(tmp_path):
         append_file(tmp_path / "out", write(third, tmp_path / "f.parquet", NAMED))
 
 
+@pytest.mark.parametrize(
+    "change", [lambda p: p + 1, lambda p: -p - 1, lambda p: p.astype(float), lambda p: p.astype(str)]
+)
+def test_public_columns_are_part_of_a_record(tmp_path, change):
+    """Another public value, or the same as another kind of value, is another record; other bits of it are not."""
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1), "p": vdp.Public()}, id="pid")
+    frame = people(100).assign(p=np.arange(100))
+    for name, values in (("d", frame["p"]), ("same", frame["p"].astype("uint8")), ("e", change(frame["p"]))):
+        frame.assign(p=values).to_parquet(tmp_path / f"{name}.parquet", index=False)
+    release_file(tmp_path / "d.parquet", tmp_path / "out", mechanism(schema))
+    assert append_file(tmp_path / "out", tmp_path / "same.parquet").skipped == 100
+    with pytest.raises(SpentError, match="100 people"):
+        append_file(tmp_path / "out", tmp_path / "e.parquet")
+
+
 def test_an_edited_row_redraws_nobody_elses_noise_with_an_id(tmp_path):
     key = vdp.fresh_key()
     one = release_file(write(people(), tmp_path / "d.parquet", NAMED), tmp_path / "a", mechanism(NAMED), key=key)

@@ -143,6 +143,13 @@ def test_equal_records_do_not_share_noise():
     assert not correlated(y[:-1], y[1:])
 
 
+def test_people_with_equal_records_do_not_share_noise():
+    mech = vdp.Mechanism(vdp.Schema({"x": vdp.Bounded(0, 1)}, id="pid"), scale=1.0)
+    y = mech.release(pd.DataFrame({"pid": range(8000), "x": 0.5})).frame["x"].to_numpy() - 0.5
+    assert len(np.unique(y)) > 0.8 * y.size
+    assert not correlated(y[:-1], y[1:])
+
+
 def test_forked_workers_do_not_share_noise(tmp_path):
     """Noise has no state that a fork could copy: equal content gives equal noise, other content other noise."""
     import multiprocessing

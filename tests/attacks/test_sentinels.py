@@ -56,7 +56,7 @@ def arrow_table():
         "x": pa.array([NUMBER, 1.0, 2.0, NUMBER]),
         "c": pa.DictionaryArray.from_arrays([0, 0, 1, 0], ["a", "b", TEXT]),
         "p": pa.array([INTEGER, 1, 2, INTEGER]),
-        "t": pa.array([TEXT, "u", "v", TEXT]),
+        "t": pa.array([TEXT, "u", "v", TEXT], pa.large_string()),  # as it is released: nothing needs converting
     }
     schema = pa.schema([field, *(pa.field(n, c.type) for n, c in columns.items() if n != "x")], metadata={"k": TEXT})
     return pa.table(list(columns.values()), schema=schema).slice(1, 2)

@@ -47,6 +47,7 @@ def prepare(folder, *, people=False):
 def act(folder, verb, options=None):
     """Do one thing that a provider does."""
     folder, options = Path(folder), dict(options or {})
+    os.environ["XDG_STATE_HOME"] = str(folder / "home")  # a story that is copied is that of another user
     people = (folder / "more.parquet").exists()
     if verb == "release":
         made = mechanism(PEOPLE if people else PLAIN)
@@ -121,6 +122,11 @@ def entries(folder, state="out.provider"):
         rows = database.execute("SELECT body FROM entries ORDER BY number").fetchall()
     database.close()
     return [json.loads(body) for (body,) in rows]
+
+
+def keys(folder):
+    """Return the keys of releases that lie in the state."""
+    return [path.read_bytes() for path in (folder / "out.provider").glob("release-*.key")]
 
 
 def begun(folder):

@@ -192,6 +192,8 @@ def test_a_release_restored_from_a_backup_is_refused(people):
 
 
 def restore(folder, names):
+    """Restore files of the state; what the user remembers of it is gone too, so that it does not help."""
+    shutil.rmtree(folder / "home", ignore_errors=True)
     for name in names:
         shutil.copy2(folder / "backup" / name, folder / "out.provider" / name)
 
@@ -207,6 +209,65 @@ def test_a_ledger_restored_from_a_backup_is_refused(people, names):
         with pytest.raises(StateError, match=r"restored|latest"):
             act(people, verb)
     assert contents(people) == before
+
+
+def shared(folder, out, **options):
+    """Release people into a state folder that serves several releases."""
+    return release_file(folder / "data.parquet", folder / out, mechanism(PEOPLE), state=folder / "state", **options)
+
+
+@pytest.fixture
+def restored(tmp_path, monkeypatch):
+    """A whole state folder from before the last release, which went to another place."""
+    folder = prepare(tmp_path / "shared", people=True)
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "home"))
+    release_file(folder / "more.parquet", folder / "one", mechanism(PEOPLE), state=folder / "state")
+    shutil.copytree(folder / "state", folder / "backup")
+    shared(folder, "two", again="charge")
+    shutil.rmtree(folder / "state")
+    shutil.move(folder / "backup", folder / "state")
+    return folder
+
+
+def test_a_whole_state_folder_restored_from_a_backup_is_refused(restored):
+    """It fits itself, and nothing that it made is at hand: the user remembers it."""
+    with pytest.raises(StateError, match="restored from a backup") as caught:
+        shared(restored, "three", again="charge")
+    assert not (restored / "three").exists()
+    Path(caught.value.hint.split("remove ")[1].split(" and run")[0]).unlink()  # the way out that the hint names
+    shared(restored, "three", again="charge")
+
+
+@pytest.mark.parametrize("elsewhere", [0, 1])
+def test_two_copies_of_a_state_folder_do_not_both_go_on(restored, monkeypatch, elsewhere):
+    """Refused if it is the shorter one, and if it grew as long where another user's memory was in force."""
+    shutil.copytree(restored / "state", restored / "copy")
+    shutil.rmtree(restored / "home")
+    options = {"again": "charge"}
+    release_file(restored / "data.parquet", restored / "x", mechanism(PEOPLE), state=restored / "copy", **options)
+    with monkeypatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(restored / "another"))
+        for i in range(elsewhere):
+            shared(restored, f"elsewhere{i}", **options)
+    with pytest.raises(StateError, match="it is a copy"):
+        shared(restored, "three", **options)
+
+
+@pytest.mark.parametrize("home", ["/proc/nowhere", "", "relative"])
+def test_without_a_place_to_remember_nothing_is_refused(restored, monkeypatch, home):
+    monkeypatch.setenv("XDG_STATE_HOME", home)
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    shared(restored, "three", again="charge")
+    shared(restored, "three")
+
+
+def test_a_damaged_memory_is_none(restored):
+    (memory,) = (restored / "home" / "versadp").glob("*.json")
+    memory.write_text("{")
+    shared(restored, "three", again="charge")
+    memory.write_text('{"number": 99999, "head": "00"}')
+    with pytest.raises(StateError, match="restored"):
+        shared(restored, "four", again="charge")
 
 
 @pytest.mark.parametrize("names", [["ledger.sqlite"], ["anchor.json"], ["ledger.sqlite", "anchor.json"]])
@@ -527,3 +588,10 @@ def test_a_later_release_does_not_stand_in_the_way_of_an_earlier_one(people):
     shutil.rmtree(people / "out")
     act(people, "release", state)
     assert contents(people) == before
+
+
+def test_a_state_of_another_version_is_refused(people, monkeypatch):
+    """Its digests may be others, and nobody would be recognised."""
+    monkeypatch.setattr("versadp.release.state._VERSION", 3)
+    with pytest.raises(StateError, match="version"):
+        act(people, "append")

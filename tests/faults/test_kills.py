@@ -8,6 +8,7 @@ import pytest
 
 import versadp as vdp
 from faults.fault_driver import (
+    KEY,
     MORE,
     ROWS,
     act,
@@ -15,6 +16,7 @@ from faults.fault_driver import (
     check_view,
     contents,
     copy,
+    keys,
     killed_at,
     leftovers,
     points,
@@ -48,6 +50,7 @@ def finished(folder, verb, undisturbed):
     assert contents(folder) == undisturbed[name][0]
     assert begun(folder) == (2 if verb == "append" else 1)
     assert leftovers(folder) == []
+    assert keys(folder) == [KEY]  # and none that a crash left behind
 
 
 def released(tmp_path):
@@ -115,7 +118,7 @@ def test_the_points_of_the_tests_are_all_there_are(undisturbed):
 
 
 @pytest.mark.slow
-def test_every_point_of_every_story(tmp_path, undisturbed):
+def test_every_point_of_every_story(tmp_path, undisturbed, record_property):
     kills = 0
     stories = {
         "release": prepare(tmp_path / "plain"),
@@ -127,6 +130,7 @@ def test_every_point_of_every_story(tmp_path, undisturbed):
             folder = copy(stories[name], tmp_path / name / str(i))
             kills += killed_at(folder, name.split()[-1], point, nth)
             finished(folder, name.split()[-1], undisturbed)
+    record_property("kills", kills)
     assert kills >= 120
 
 
@@ -158,5 +162,7 @@ def test_random_kills_thinned(tmp_path, undisturbed):
 
 
 @pytest.mark.slow
-def test_random_kills(tmp_path, undisturbed):
-    assert random_kills(tmp_path, undisturbed, 200, seed=0) >= 200
+def test_random_kills(tmp_path, undisturbed, record_property):
+    kills = random_kills(tmp_path, undisturbed, 200, seed=0)
+    record_property("kills", kills)
+    assert kills >= 200

@@ -7,10 +7,25 @@ import pytest
 from scipy.stats import chi2
 
 from versadp.errors import KeyMaterialError
+from versadp.noise.tags import Texts
 from versadp.noise.words import BLOCK_ROWS, check_key, fresh_key, keystream
 
 KEY = bytes(range(32))
 CONTENT = np.arange(30.0).reshape(3, 10)
+BLOCK_WORDS = [
+    7989008040191578371,
+    4590406409103672712,
+    14234547868407705000,
+    8404410624948639894,
+    15697015985732311433,
+]
+RECORD_WORDS = [
+    2382845994756714941,
+    9816974554851687314,
+    7893066641867593320,
+    10227153375193612467,
+    16717046730385765097,
+]
 
 
 def words(key=KEY, parameters=b"p", number=0, content=CONTENT, count=5):
@@ -40,20 +55,20 @@ def test_anything_else_gives_other_words():
 def test_records_are_keyed_one_by_one():
     stream = keystream(KEY, b"p")
     names = [f"{i}".encode() for i in range(10)]
-    whole = stream.records(CONTENT, names, 5)
+    whole = stream.records(CONTENT, Texts.of(names), 5)
     order = np.random.default_rng(0).permutation(10)
-    permuted = stream.records(CONTENT[:, order], [names[i] for i in order], 5)
+    permuted = stream.records(CONTENT[:, order], Texts.of([names[i] for i in order]), 5)
     assert (permuted == whole[:, order]).all()
-    assert (stream.records(CONTENT[:, 3:4], names[3:4], 5) == whole[:, 3:4]).all()
-    renamed = stream.records(CONTENT, [b"x", *names[1:]], 5)
+    assert (stream.records(CONTENT[:, 3:4], Texts.of(names)[3:4], 5) == whole[:, 3:4]).all()
+    renamed = stream.records(CONTENT, Texts.of([b"x", *names[1:]]), 5)
     assert (renamed[:, 0] != whole[:, 0]).all()
     assert (renamed[:, 1:] == whole[:, 1:]).all()
 
 
 def test_id_and_content_cannot_be_shifted_into_each_other():
     stream = keystream(KEY, b"p")
-    one = stream.records(np.frombuffer(b"abcdefgh").reshape(1, 1), [b"12345678"], 2)
-    other = stream.records(np.frombuffer(b"12345678").reshape(1, 1), [b"abcdefgh"], 2)
+    one = stream.records(np.frombuffer(b"abcdefgh").reshape(1, 1), Texts.of([b"12345678"]), 2)
+    other = stream.records(np.frombuffer(b"12345678").reshape(1, 1), Texts.of([b"abcdefgh"]), 2)
     assert not (one == other).any()
 
 
@@ -90,3 +105,10 @@ def test_secrets_are_neither_shown_nor_pickled():
     assert repr(stream) == "Keystream()"
     with pytest.raises(KeyMaterialError):
         pickle.dumps(stream)
+
+
+def test_the_words_of_the_format_stay_what_they_are():
+    """A device gives the same answer to the same record for ever, and a release can be resumed by a later version."""
+    stream = keystream(KEY, b"p")
+    assert stream.block(3, CONTENT, 5)[:, 4].tolist() == BLOCK_WORDS
+    assert stream.records(CONTENT, Texts.of([b"a person whose name is long"] * 10), 5)[:, 4].tolist() == RECORD_WORDS

@@ -2,6 +2,8 @@
 
 import decimal
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -251,14 +253,33 @@ def test_values_under_nulls_and_sliced_buffers_do_not_matter(tmp_path):
     assert one.frame.equals(two.frame)
 
 
-def test_a_hostile_arrow_file_is_validated(tmp_path):
-    """Offsets that point far outside their buffer must be refused, not followed."""
-    path = write("arrow", tmp_path / "d.arrow", table(c=["a", "b", "a"]))
+HOSTILE = """
+import sys, versadp as vdp
+from versadp.release.streaming import release_file
+schema = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b", "aa", "bb"])}, id="p")
+try:
+    release_file(sys.argv[1], sys.argv[2], vdp.Mechanism(schema, scale=0.5, keep=0.5))
+except vdp.errors.DataError as problem:
+    print(problem.message)
+"""
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"c": ["aa", "bb", "aa"], "p": ["k", "l", "m"]}, {"c": ["a", "b", "a"], "p": ["kk", "ll", "mm"]}],
+    ids=["id", "levels"],
+)
+def test_a_hostile_arrow_file_is_validated(tmp_path, columns):
+    """Offsets that point far outside their buffer must be refused, not followed: following them ends the process."""
+    path = write("arrow", tmp_path / "d.arrow", table(**columns))
     data = path.read_bytes()
     offsets = np.array([0, 1, 2, 3], np.int32).tobytes()
     assert offsets in data
-    path.write_bytes(data.replace(offsets, np.array([0, 1, 2**30, 3], np.int32).tobytes()))
-    refused(path, tmp_path)
+    path.write_bytes(data.replace(offsets, np.array([0, 2**30, 2**30 + 1, 3], np.int32).tobytes()))
+    command = [sys.executable, "-c", HOSTILE, str(path), str(tmp_path / "out")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "d.arrow cannot be read as Arrow (ArrowInvalid)\n")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

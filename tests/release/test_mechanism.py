@@ -198,7 +198,8 @@ def test_privatize_is_the_same_for_ever_and_never_for_another_record():
     one = MECH.privatize(record, key=KEY)
     assert one == MECH.privatize(record, key=KEY)
     assert list(one) == list(SCHEMA.columns)
-    assert one["income"] != MECH.privatize(record, key=vdp.fresh_key())["income"]
+    others = {MECH.privatize(record, key=vdp.fresh_key())["income"] for _ in range(50)}  # some of them unchanged
+    assert len(others) > 30
     answers = {MECH.privatize(record | {"income": 1000.0 * i}, key=KEY)["age"] for i in range(50)}
     assert len(answers) > 30
     assert vdp.Release.from_frame(pd.DataFrame([one]), MECH, on_grid=True)

@@ -10,7 +10,7 @@ independent words. Nothing here has a seed or a state.
 A table without an id is keyed by blocks of `BLOCK_ROWS` rows, which belong to the format and not to how a file
 happens to be read. A record with an id (or on a person's device) is keyed on its own:
 
-    tag     = HMAC(root.record, id, content)
+    tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id))      side by side, see `tags.py`
     words   = AES-256(root.cipher; tag XOR 0, 1, 2, ...)
 
 Each word that a record uses has a fixed place, so noise has random access.
@@ -29,15 +29,14 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from versadp.errors import KeyMaterialError
+from versadp.noise.tags import Texts, cipher, encrypt, tags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 BLOCK_ROWS = 8192
 KEY_BYTES = 32
-_FORMAT = b"versadp noise 1\0"
+_FORMAT = b"versadp noise 2\0"
 
 
 def fresh_key() -> bytes:
@@ -71,7 +70,7 @@ def check_key(key: object) -> bytes:
     return bytes(key)
 
 
-def _mac(key: bytes, *parts: bytes) -> bytes:
+def mac(key: bytes, *parts: bytes) -> bytes:
     """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts look the same."""
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "little") + part for part in parts), "sha256")
 
@@ -82,7 +81,8 @@ class Keystream:
 
     _digest: AESGCM = field(repr=False)
     _block: bytes = field(repr=False)
-    _record: bytes = field(repr=False)
+    _name: Cipher[modes.ECB] = field(repr=False)
+    _record: Cipher[modes.ECB] = field(repr=False)
     _cipher: Cipher[modes.ECB] = field(repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -107,21 +107,21 @@ class Keystream:
         rows = content.shape[1]
         place = number.to_bytes(12, "little")
         tag = self._digest.encrypt(place, b"", np.ascontiguousarray(content).data.cast("B"))
-        key = _mac(self._block, place, rows.to_bytes(8, "little"), tag)
+        key = mac(self._block, place, rows.to_bytes(8, "little"), tag)
         # word w of row r stands at w * BLOCK_ROWS + r whatever the number of rows
         stream = np.zeros((words, BLOCK_ROWS), np.uint64)
         raw = stream.data.cast("B")
         Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update_into(raw, raw)
         return stream[:, :rows]
 
-    def records(self, content: NDArray[np.float64], names: Sequence[bytes] | None, words: int) -> NDArray[np.uint64]:
+    def records(self, content: NDArray[np.float64], names: Texts | None, words: int) -> NDArray[np.uint64]:
         """Return the words of records that are keyed one by one.
 
         Parameters
         ----------
         content : array (columns, rows)
             What is being released, as whole numbers.
-        names : sequence of bytes, optional
+        names : Texts, optional
             The id of each record; none on a person's device, whose key is the person's own.
         words : int
             Words a record.
@@ -131,18 +131,13 @@ class Keystream:
         array (words, rows)
         """
         rows = content.shape[1]
-        raw = np.ascontiguousarray(content.T).tobytes()
-        size = 8 * content.shape[0]
-        tags = b"".join(
-            _mac(self._record, b"" if names is None else names[i], raw[i * size : (i + 1) * size])[:16]
-            for i in range(rows)
-        )
+        named = tags(self._name, Texts.of([b""] * rows) if names is None else names)
+        tag = tags(self._record, Texts.rows(content.T, named))
         blocks = -(-words // 2)
         counters = np.zeros((rows, blocks, 2), np.uint64)
         counters[:, :, 0] = np.arange(blocks, dtype=np.uint64)
-        counters ^= np.frombuffer(tags, np.uint64).reshape(rows, 1, 2)
-        out = self._cipher.encryptor().update(counters.tobytes())
-        return np.ascontiguousarray(np.frombuffer(out, np.uint64).reshape(rows, 2 * blocks)[:, :words].T)
+        counters ^= tag.reshape(rows, 1, 2)
+        return np.ascontiguousarray(encrypt(self._cipher, counters).reshape(rows, 2 * blocks)[:, :words].T)
 
 
 def keystream(key: bytes, parameters: bytes) -> Keystream:
@@ -157,12 +152,13 @@ def keystream(key: bytes, parameters: bytes) -> Keystream:
     >>> bool((stream.block(0, content, 4) == stream.block(1, content, 4)).any())
     False
     """
-    root = _mac(check_key(key), _FORMAT, parameters)
+    root = mac(check_key(key), _FORMAT, parameters)
     return Keystream(
-        AESGCM(_mac(root, b"digest")),
-        _mac(root, b"block"),
-        _mac(root, b"record"),
-        Cipher(algorithms.AES(_mac(root, b"cipher")), modes.ECB()),  # noqa: S305 - counters, each used once
+        AESGCM(mac(root, b"digest")),
+        mac(root, b"block"),
+        cipher(mac(root, b"name")),
+        cipher(mac(root, b"record")),
+        cipher(mac(root, b"cipher")),
     )
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from versadp.errors import ParameterError, ReleaseError, StateError
+from versadp.errors import ParameterError, ReleaseError
 from versadp.release import folder as folders
 from versadp.release.checkpoints import reached
 from versadp.release.durable import sync_folder
 from versadp.release.history import Batch, History, histories
 from versadp.release.making import intact, writing
-from versadp.release.opening import find, give_up, home_of, look, refuse_unfinished, scratch_of
+from versadp.release.opening import find, give_up, home_of, look, refuse_unfinished, scratch_of, unfit
 from versadp.release.running import Run
 from versadp.release.sources import BATCH_ROWS
 from versadp.release.state import State
@@ -147,7 +147,7 @@ def _open(state: State, place: Path) -> History:
         (history.manifest, history.parts()),
         (None if batch is None else batch.publish, history.parts() + pending),
     ):
-        raise StateError("the ledger does not fit the release: one of them was restored from an older copy")
+        raise unfit()
     return history
 
 
@@ -185,7 +185,7 @@ def _move(scratch: Path, place: Path, parts: list[dict[str, Any]], batch: Batch)
         if (scratch / part["file"]).exists():
             (scratch / part["file"]).replace(place / part["file"])
         if not intact(place / part["file"], part):
-            raise ReleaseError(f"{part['file']} was lost or changed before it was published")
+            raise ReleaseError(f"{part['file']} was lost before it was published", hint="put the release folder back")
         reached("part moved")
     sync_folder(place)
     if (scratch / folders.MANIFEST).exists():

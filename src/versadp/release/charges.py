@@ -42,7 +42,9 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
         return whole(math.nextafter(float(profile.epsilon(delta)), math.inf), delta)
     epsilon, delta = target
     if not float(profile.delta(epsilon)) <= delta:
-        raise ParameterError(f"the mechanism does not keep ({epsilon:g}, {delta:g}) for a whole record")
+        raise ParameterError(
+            f"the mechanism does not keep ({epsilon:g}, {delta:g}) for a whole record", hint="leave the target out"
+        )
     return whole(epsilon, delta)
 
 

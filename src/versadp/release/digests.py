@@ -5,33 +5,29 @@ that never leave the provider:
 
     tag of a block    = GMAC(content key; place, content)           fast; never stored
     digest of a part  = HMAC(ledger key; all tags in order)         stored in the ledger
-    tag of a person   = HMAC(ledger key; id)                        64 bits, stored in the ledger
-    digest of a record = HMAC(ledger key; release, id, content)     64 bits, stored in the ledger
+    tag of a person   = CBC-MAC(ledger key; id)                     64 bits, stored in the ledger
+    digest of a record = CBC-MAC(ledger key, release; content, id)  64 bits, stored in the ledger
 
 64 bits: among 20 million people two share a tag with probability 1e-5, and then one of them is refused, not leaked.
 """
 
 from __future__ import annotations
 
-import hmac
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from versadp.noise.words import BLOCK_ROWS
+from versadp.noise.tags import Texts, cipher, tags
+from versadp.noise.words import BLOCK_ROWS, mac
+from versadp.release.table import texts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.release.noising import Channels
     from versadp.release.table import Table
-
-
-def mac(key: bytes, *parts: bytes) -> bytes:
-    """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts look the same."""
-    return hmac.digest(key, b"".join(len(part).to_bytes(8, "little") + part for part in parts), "sha256")
 
 
 class PartDigest:
@@ -49,11 +45,16 @@ class PartDigest:
     def rest(self, table: Table, first: int) -> None:
         """See what is not noised: public columns, and who the people are."""
         for kind, array in enumerate(table.public.values(), 1):
-            for data in _buffers(array):
-                self._see(kind, first, len(array), data)
+            if pa.types.is_large_string(array.type):
+                self._see_texts(kind, first, texts_of(array))
+            elif len(array):
+                self._see(kind, first, len(array), np.ascontiguousarray(_values(array)).data.cast("B"))
         if table.names is not None:
-            joined = b"".join(len(name).to_bytes(8, "little") + name for name in table.names)
-            self._see(2**31, first, len(table.names), joined)
+            self._see_texts(2**31, first, table.names)
+
+    def _see_texts(self, kind: int, first: int, texts: Texts) -> None:
+        for data in (texts.starts, texts.data):
+            self._see(kind, first, len(texts), data.tobytes())  # which may be empty
 
     def _see(self, kind: int, number: int, rows: int, data: Any) -> None:
         # a place may be used again for other content: tags are universal hashes, whose values stay in this object
@@ -65,46 +66,43 @@ class PartDigest:
         return mac(self._key, bytes(self._tags)).hex()
 
 
-def _buffers(array: pa.Array) -> list[Any]:
-    """Return the bytes of a fresh array without nulls: numbers, or offsets and text."""
-    if not pa.types.is_large_string(array.type):
-        return [np.ascontiguousarray(array.to_numpy(zero_copy_only=False)).data.cast("B")] if len(array) else []
-    _, offsets, text = array.buffers()
-    ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1] if offsets else np.zeros(1)
-    return [ends.astype(np.int64).data.cast("B"), bytes(text)[: int(ends[-1])] if text else b""]
-
-
 def people_rows(
     ledger_key: bytes, release: str, table: Table, channels: Channels, charge: tuple[int, int]
 ) -> NDArray[np.uint64]:
     """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
     assert table.names is not None
-    key, head = mac(ledger_key, b"people"), mac(ledger_key, b"release", release.encode())
     rows = np.empty((table.rows, 4), np.uint64)
     rows[:, 2:] = charge
-    tags = [hmac.digest(key, b"id" + name, "sha256")[:8] for name in table.names]
-    records = [
-        hmac.digest(key, b"".join((head, _sized(name), *record)), "sha256")[:8]
-        for name, record in zip(table.names, zip(*_records(table, channels), strict=True), strict=True)
-    ]
-    rows[:, 0] = np.frombuffer(b"".join(tags), "<u8")
-    rows[:, 1] = np.frombuffer(b"".join(records), "<u8")
+    named = tags(cipher(mac(ledger_key, b"people")), table.names)
+    rows[:, 0] = named[:, 0]
+    public = [_public(ledger_key, array) for array in table.public.values()]
+    record = Texts.rows(_content(table, channels), *public, named)
+    rows[:, 1] = tags(cipher(mac(ledger_key, b"record", release.encode())), record)[:, 0]
     return rows
 
 
-def _sized(text: bytes) -> bytes:
-    """Return text with its length before it, so that where it ends is not in doubt."""
-    return len(text).to_bytes(8, "little") + text
-
-
-def _records(table: Table, channels: Channels) -> list[list[bytes]]:
-    """Return what a record is as bytes, column by column: private content as whole numbers, then public values."""
-    count = len(table.numeric) + len(table.codes)
-    raw = np.empty((table.rows, count))
-    for start in range(0, table.rows, BLOCK_ROWS):
+def _content(table: Table, channels: Channels) -> NDArray[np.float64]:
+    """Return the private columns as whole numbers, one row a record."""
+    columns = (*table.numeric.values(), *table.codes.values())
+    content = np.empty((table.rows, len(columns)))
+    for start in range(0, table.rows, BLOCK_ROWS):  # in steps, to need little memory
         rows = slice(start, start + BLOCK_ROWS)
-        private = [values[rows] for values in (*table.numeric.values(), *table.codes.values())]
-        raw[rows] = channels.content(private).T
-    text, size = raw.tobytes(), 8 * count
-    private_bytes = [text[i * size : (i + 1) * size] for i in range(table.rows)]
-    return [private_bytes] + [[_sized(str(v).encode()) for v in array.to_pylist()] for array in table.public.values()]
+        content[rows] = channels.content([values[rows] for values in columns]).T
+    return content
+
+
+def _public(ledger_key: bytes, array: pa.Array) -> NDArray[np.uint64]:
+    """Return two words a value: a text's tag; or a number and its kind, however many bits the file gave it."""
+    if pa.types.is_large_string(array.type):
+        return tags(cipher(mac(ledger_key, b"public")), texts_of(array))
+    values = _values(array)
+    out = np.zeros((len(values), 2), np.uint64)
+    if values.dtype.kind == "f":
+        out[:, 0], out[:, 1] = values.astype(np.float64).view(np.uint64), 1
+    else:
+        out[:, 0], out[:, 1] = values.astype(np.uint64), 2 * (values < 0)
+    return out
+
+
+def _values(array: pa.Array) -> NDArray[Any]:
+    return np.asarray(array.to_numpy(zero_copy_only=False))

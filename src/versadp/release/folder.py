@@ -63,7 +63,7 @@ class Folder:
         path: Path = self.path / part["file"]
         if part["file"] not in self._checked:
             if sha256(path) != part["sha256"]:
-                raise ReleaseError(f"{part['file']} was changed after release", hint="fetch the release again")
+                raise _spoilt(f"{part['file']} was changed after release")
             self._checked.add(part["file"])
         return path
 
@@ -92,15 +92,15 @@ def open_folder(path: str | Path) -> Folder:
     folder = Path(path)
     manifest = _read_manifest(folder)
     if any(manifest.get(key) != value for key, value in _HEAD.items()) or set(manifest) != {*_HEAD, *_FIELDS}:
-        raise ReleaseError("this is not a release folder, or one of a version that this versadp does not know")
+        raise _spoilt("this is not a release folder, or one of a version that this versadp does not know")
     if manifest["digest"] != _digest(manifest):
         raise ReleaseError("the manifest was edited", hint="fetch the release again; parameters cannot be changed")
     try:
         mechanism = Mechanism.from_dict(manifest["mechanism"])
     except VersadpError as problem:
-        raise ReleaseError(f"the manifest's mechanism is not valid: {problem.message}") from None
+        raise _spoilt(f"the manifest's mechanism is not valid: {problem.message}") from None
     if manifest["grid"] != _grid(mechanism):
-        raise ReleaseError("the manifest's grid does not fit its mechanism")
+        raise _spoilt("the manifest's grid does not fit its mechanism")
     parts = _check_parts(folder, manifest)
     return Folder(folder, mechanism, manifest["rows"], bool(manifest["insecure"]), parts, manifest["digest"])
 
@@ -153,10 +153,14 @@ def _digest(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
+def _spoilt(message: str) -> ReleaseError:
+    return ReleaseError(message, hint="fetch the release again")
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         if (folder / MANIFEST).stat().st_size > MAX_MANIFEST:
-            raise ReleaseError("the manifest is too large to be one")
+            raise _spoilt("the manifest is too large to be one")
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except OSError:
         raise ReleaseError(
@@ -164,9 +168,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             hint="give the folder that versadp wrote",
         ) from None
     except (ValueError, RecursionError):
-        raise ReleaseError("the manifest is not valid JSON", hint="fetch the release again") from None
+        raise _spoilt("the manifest is not valid JSON") from None
     if not isinstance(manifest, dict):
-        raise ReleaseError("the manifest is not a JSON object")
+        raise _spoilt("the manifest is not a JSON object")
     return manifest
 
 
@@ -174,13 +178,13 @@ def _check_parts(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, Any]
     parts, rows = manifest["parts"], manifest["rows"]
     for part in parts if isinstance(parts, list) else [None]:
         if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != _PART:
-            raise ReleaseError("the manifest's list of parts is not valid")
+            raise _spoilt("the manifest's list of parts is not valid")
         # a name that climbs out of the folder is an attack, not a part
         if not _PART_NAME.fullmatch(part["file"]):
-            raise ReleaseError("the manifest names a part that versadp does not write")
+            raise _spoilt("the manifest names a part that versadp does not write")
         path = folder / part["file"]
         if not path.is_file() or path.stat().st_size != part["bytes"]:
-            raise ReleaseError(f"{part['file']} is missing or has another size", hint="fetch the release again")
+            raise _spoilt(f"{part['file']} is missing or has another size")
     if type(rows) is not int or sum(part["rows"] for part in parts) != rows or not parts:
-        raise ReleaseError("the manifest's row counts do not add up")
+        raise _spoilt("the manifest's row counts do not add up")
     return tuple(parts)

@@ -4,7 +4,8 @@
 
 The last head is also kept in a file of its own, the anchor. A ledger that is missing, cut, edited or restored from an
 older copy does not fit its anchor, and nothing is released with it. The entry is committed first and the anchor
-follows, so a crash leaves the ledger at most one entry ahead, which the chain proves, and never behind.
+follows, so a crash leaves the ledger at most one entry ahead, which the chain proves, and never behind. A ledger and
+anchor that are restored together are held against what this user remembers of them (`memory.py`).
 
 Entries are small; who was released stands beside them, in one sorted array a part, whose digest is in the entry.
 """
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import StateError
+from versadp.noise.words import mac
 from versadp.release.checkpoints import reached
-from versadp.release.digests import mac
 from versadp.release.durable import create, replace
+from versadp.release.memory import memory_of, recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +58,7 @@ class Ledger:
         try:
             self.entries, self._head = self._read()
             self._check_anchor()
+            self._check_memory()
         except BaseException:
             self.close()
             raise
@@ -94,6 +97,7 @@ class Ledger:
         self.entries.append(json.loads(text))  # as it will be read
         self._head = head
         _write_anchor(self._folder, number, head)
+        remember(self._heads(1), number, head)
         reached(f"after {entry['kind']} entry")
 
     def people(self, before: dict[str, Any]) -> Iterator[tuple[dict[str, Any], NDArray[np.uint64]]]:
@@ -141,12 +145,23 @@ class Ledger:
             return
         raise _changed("the ledger is not the latest: it, or its anchor, was restored from an older copy")
 
+    def _check_memory(self) -> None:
+        memory = recall(self._heads(1)) if self.entries else None
+        if memory is None or memory[1] == self._heads(memory[0]):
+            return
+        raise StateError(
+            "the state folder is not the one that was last used here: it was restored from a backup, or it is a copy",
+            hint="put the latest one back; if it is lost, and nobody who is to be released was released since, "
+            f"remove {memory_of(self._heads(1))} and run again",
+        )
+
     def _heads(self, number: int) -> bytes:
+        """Return the head of an entry, or nothing if there is no such entry."""
         if number == 0:
             return _START
         with _Speaking():
             row = self._database.execute("SELECT head FROM entries WHERE number = ?", (number,)).fetchone()
-        return bytes(row[0])
+        return b"" if row is None else bytes(row[0])
 
 
 def connect(path: Path, *, timeout: float | None = None) -> sqlite3.Connection:

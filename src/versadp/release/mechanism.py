@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from versadp.errors import ClampedWarning, InsecureWarning, KeyMaterialError, ParameterError
+from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError
 from versadp.noise.laplace import ZeroInflatedLaplace, check_rate
 from versadp.noise.response import RandomizedResponse
 from versadp.release.noising import Channels
@@ -222,24 +222,19 @@ class Mechanism:
         from versadp.noise.words import fresh_key, keystream
         from versadp.release.noising import noise_table
         from versadp.release.release import Release
-        from versadp.release.table import build_frame, read_table, survey, to_levels
+        from versadp.release.table import build_frame, read_table, released_columns, survey, warn_outside
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
         table = read_table(frame, self._schema)
-        _warn_outside(survey(table, self._schema))
+        warn_outside(survey(table, self._schema), stacklevel=3)
         secret = fresh_key() if key is None else key
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
         stream = keystream(secret, self.parameters)
         noised = noise_table(self.channels, table, stream, as_engine(engine))
-        columns: dict[str, Any] = dict(zip(table.numeric, noised, strict=False)) | table.public
-        for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
-            column = self._schema.columns[name]
-            assert isinstance(column, Categorical)
-            columns[name] = to_levels(codes, column)
-        ordered = {name: columns[name] for name in self._schema.columns}
-        return Release(build_frame(ordered, table.kind), self, insecure=insecure_seed is not None)
+        columns = released_columns(table, noised, self._schema)
+        return Release(build_frame(columns, table.kind), self, insecure=insecure_seed is not None)
 
     def privatize(self, record: Mapping[str, Any], *, key: bytes) -> dict[str, Any]:
         """Release one record, on the person's own device.
@@ -273,17 +268,6 @@ def _each(what: str, value: Any, columns: tuple[str, ...]) -> dict[str, float]:
         if isinstance(value[name], bool) or not isinstance(value[name], int | float):
             raise ParameterError(f"{what} of column {name!r} must be a number")
     return {name: float(value[name]) for name in columns}
-
-
-def _warn_outside(outside: dict[str, int]) -> None:
-    if outside:
-        counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
-        warnings.warn(
-            f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about the "
-            "clamped values. These counts are for the provider only: do not publish them.",
-            ClampedWarning,
-            stacklevel=3,
-        )
 
 
 def _seed_key(seed: int) -> bytes:

@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
+import pyarrow as pa
+
+from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, StateError
 from versadp.release import folder as folders
 from versadp.release.charges import spelled
 from versadp.release.history import History, histories
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 def look(data: str | Path, mechanism: Mechanism) -> Source:
     """Open a source and refuse, before anything is done, columns that do not fit the schema."""
     source = open_source(data, mechanism.schema)
-    read_table(source.columns.empty_table(), mechanism.schema)
+    try:
+        read_table(source.columns.empty_table(), mechanism.schema)
+    except pa.ArrowException:  # there are types of which arrow makes no table
+        raise DataError("a column is of a kind that cannot be released", hint="drop it, or convert it") from None
     return source
 
 
@@ -51,6 +56,8 @@ def give_up(state: State, history: History, scratch: Path) -> History | None:
 def home_of(place: Path, state: str | Path | None) -> Path:
     """Return the state folder of a release, which is never inside it."""
     home = default_state(place) if state is None else Path(state).absolute()
+    if "\0" in f"{place}{home}":
+        raise ParameterError("a path cannot hold a zero byte", hint="mend the path")
     if home == place or place in home.parents or home in place.parents:
         raise ParameterError("the state folder and the release folder must lie apart", hint="secrets stay at home")
     if not place.parent.is_dir():
@@ -132,7 +139,8 @@ def _check_again(state: State, known: list[History], mechanism: Mechanism, charg
     if budget is not None and any(cost > limit for cost, limit in zip(total, budget, strict=True)):
         raise SpentError(
             f"the budget is spent: {spelled((budget[0], budget[1]))} a person, and this release would make it "
-            f"{spelled((total[0], total[1]))}"
+            f"{spelled((total[0], total[1]))}",
+            hint="release nothing more of these people, or with more noise",
         )
 
 
@@ -143,6 +151,14 @@ def check_same(history: History, mechanism: Mechanism) -> None:
             "the release was begun with another schema or other noise",
             hint="finish it as it was begun, or begin anew: restart=True (--restart)",
         )
+
+
+def unfit() -> StateError:
+    """Return our error for a release and a ledger of different age."""
+    return StateError(
+        "the ledger does not fit the release: one of them was restored from an older copy",
+        hint="put the newer one back, of both",
+    )
 
 
 def changed() -> StateError:

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from versadp.noise.words import BLOCK_ROWS
-from versadp.release.table import to_levels
-from versadp.schema import Categorical
+from versadp.release.table import released_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     import numpy as np
@@ -43,23 +42,13 @@ def part_name(number: int) -> str:
 
 
 def released_table(table: Table, noised: NDArray[np.float64], schema: Schema) -> pa.Table:
-    """Return noised columns and fresh public ones as a table, in the schema's order and without metadata."""
-    columns: dict[str, Any] = dict(zip(table.numeric, noised, strict=False)) | table.public
-    for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
-        column = schema.columns[name]
-        assert isinstance(column, Categorical)
-        columns[name] = to_levels(codes, column)
-    return arrow_table(columns, schema)
-
-
-def arrow_table(columns: Mapping[str, Any], schema: Schema) -> pa.Table:
-    """Return fresh columns as an arrow table; the kinds of text that readers differ in are one kind in a release."""
-    arrays = {name: pa.array(columns[name]) for name in schema.columns}
-    return pa.table({name: _plain(array) for name, array in arrays.items()})
+    """Return noised columns and fresh public ones as a table, as it is written."""
+    columns = released_columns(table, noised, schema)
+    return plain_table(pa.table({name: pa.array(column) for name, column in columns.items()}))
 
 
 def plain_table(table: pa.Table) -> pa.Table:
-    """Return a released table as it is written: no metadata, one kind of text."""
+    """Return a released table as it is written: no metadata, and one kind of text, in whose kinds readers differ."""
     return pa.table({name: _plain(table[name]) for name in table.column_names})
 
 

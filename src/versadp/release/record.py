@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import DataError
+from versadp.noise.tags import Texts
 from versadp.noise.words import check_key, device_keystream
 from versadp.release.table import EXACT_INTEGER
 from versadp.schema import Bounded, Categorical
@@ -29,7 +30,7 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
     out = {c: _public(given[c], c) for c in schema.public}
 
     content = channels.content([np.array([value]) for value in (*numeric, *codes)])
-    names = None if name is None else [str(name).encode()]
+    names = None if name is None else Texts.of([str(name).encode()])
     stream = device_keystream(check_key(key), mechanism.parameters)
     channels.add_noise(content, stream.records(content, names, channels.words))
 

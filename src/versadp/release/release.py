@@ -239,12 +239,6 @@ def _block(table: Table) -> NDArray[np.float64]:
 
 def _columns(table: Table, mechanism: Mechanism) -> dict[str, Any]:
     """Return a table's columns in the schema's order, levels spelled out."""
-    from versadp.release.table import to_levels
-    from versadp.schema import Categorical
+    from versadp.release.table import released_columns
 
-    columns: dict[str, Any] = table.numeric | table.public
-    for name, codes in table.codes.items():
-        column = mechanism.schema.columns[name]
-        assert isinstance(column, Categorical)
-        columns[name] = to_levels(codes, column)
-    return {name: columns[name] for name in mechanism.schema.columns}
+    return released_columns(table, [*table.numeric.values(), *table.codes.values()], mechanism.schema)

@@ -8,24 +8,25 @@ makes the same bytes.
 from __future__ import annotations
 
 import shutil
-import warnings
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from versadp.engine import as_engine
-from versadp.errors import ClampedWarning, DataError, ParameterError, ReleaseError, SpentError, StateError
+from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, StateError
 from versadp.noise.words import BLOCK_ROWS, keystream
 from versadp.release import folder as folders
 from versadp.release.checkpoints import reached
 from versadp.release.durable import settle, sync_folder
 from versadp.release.history import Batch, History, histories
 from versadp.release.making import Job, Made, make_part
-from versadp.release.opening import changed, digest_of, give_up, scratch_of
+from versadp.release.opening import changed, digest_of, give_up, scratch_of, unfit
 from versadp.release.parts import part_rows
 from versadp.release.people import People
 from versadp.release.pieces import Screen, pieces, telling, unscreened
 from versadp.release.sources import BATCH_ROWS, Source
+from versadp.release.table import warn_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,7 +90,7 @@ class Run:
     def same(self, history: History, place: Path) -> None:
         """Refuse if the release holds other records than the source."""
         if history.manifest != folders.open_folder(place).digest:
-            raise StateError("the ledger does not fit the release: one of them was restored from an older copy")
+            raise unfit()
         try:
             self.parts(history, history.batches[0], place, empty=True, frozen=True)
         except StateError:
@@ -120,7 +121,7 @@ class Run:
             if batch.publish is None:
                 give_up(self.state, history, scratch.parent)
             raise
-        self._warn(batch)
+        warn_outside(_outside(batch), stacklevel=5)
         return [batch.parts[number]["file"] for number in sorted(batch.parts)]
 
     def _make_scratch(self, history: History, batch: Batch, scratch: Path) -> None:
@@ -171,7 +172,7 @@ class Run:
             self.state.ledger.add(entry, None if part.people is None else part.people[part.people[:, 0].argsort()])
             batch.parts[part.number] = entry
         elif part.scratch is not None and folders.part_entry(part.path, part.rows) != known["file"]:
-            raise StateError("a part came out otherwise than before: another version of versadp or of arrow made it")
+            raise _otherwise("a part")
 
     def publish(self, history: History, batch: Batch, scratch: Path, parts: list[dict[str, Any]]) -> None:
         """Write the manifest, and what it will be into the ledger."""
@@ -183,7 +184,7 @@ class Run:
             self.state.ledger.add(entry)
             batch.publish = digest
         elif batch.publish != digest:
-            raise StateError("the manifest came out otherwise than before: another version of versadp made it")
+            raise _otherwise("the manifest")
 
     def done(self, history: History, batch: Batch) -> None:
         """Mark a batch as done."""
@@ -191,16 +192,17 @@ class Run:
             self.state.ledger.add({"kind": "done", "release": history.name, "batch": batch.number})
             batch.status = "done"
 
-    def _warn(self, batch: Batch) -> None:
-        outside: dict[str, int] = {}
-        for entry in batch.parts.values():
-            for name, count in entry["outside"].items():
-                outside[name] = outside.get(name, 0) + count
-        if outside:
-            counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
-            warnings.warn(
-                f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about "
-                "the clamped values. These counts are for the provider only: do not publish them.",
-                ClampedWarning,
-                stacklevel=5,
-            )
+
+def _outside(batch: Batch) -> dict[str, int]:
+    """Return how many values of each column lay outside its bounds, over all parts."""
+    outside: Counter[str] = Counter()
+    for entry in batch.parts.values():
+        outside.update(entry["outside"])
+    return dict(outside)
+
+
+def _otherwise(what: str) -> StateError:
+    return StateError(
+        f"{what} came out otherwise than before: another version of versadp or of arrow made it",
+        hint="finish it with the versions with which it was begun",
+    )

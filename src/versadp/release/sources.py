@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.ipc as pi
 import pyarrow.parquet as pq
+from pyarrow import compute
 
 from versadp.errors import DataError
 from versadp.schema import Bounded, Categorical
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 2**17
 _CSV_BLOCK = 2**20  # fixed, since the types of public columns are inferred from the first block
 _BUFFER = 2**20
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh91AY&", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
+_STILL = "release a file to which nobody is writing"
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, EOFError, MemoryError)
 
 
@@ -47,12 +50,12 @@ class Source:
             with _Reading(path, self.kind):
                 for batch, share in _READERS[self.kind](path, rows, self._types):
                     if batch.schema != self.columns:
-                        raise DataError(f"{path.name} changed its columns while it was being read")
+                        raise DataError(f"{path.name} changed its columns while it was being read", hint=_STILL)
                     done += batch.num_rows
                     read = sum(sizes[:number]) + share * sizes[number]
                     yield batch, read / max(sum(sizes), 1) if self.rows is None else done / max(self.rows, 1)
         if self.rows is not None and done != self.rows:  # arrow ends early, without a word, when a file is cut
-            raise DataError(f"{done} of {self.rows} records could be read: a file was changed while it was being read")
+            raise DataError(f"{done} of {self.rows} records were read: a file was changed meanwhile", hint=_STILL)
 
 
 class _Reading:
@@ -69,7 +72,7 @@ class _Reading:
             # raised anew and not chained: arrow's message would show what stands in the file
             raise DataError(
                 f"{self._path.name} cannot be read as {self._kind} ({type(problem).__name__})",
-                hint="it is damaged, cut short, changes its columns or types, or is not such a file",
+                hint="it is damaged, cut short, changes its columns or types, is not in UTF-8, or is no such file",
             ) from None
 
 
@@ -103,23 +106,37 @@ def open_source(path: str | Path, schema: Schema | None = None) -> Source:
 
 
 def _find(place: Path) -> tuple[str, tuple[Path, ...]]:
-    if place.is_dir():
-        found = sorted(
-            path
-            for path in place.rglob("*.parquet")
-            if not any(p.startswith(".") for p in path.relative_to(place).parts)
+    try:
+        if place.is_dir():
+            return "Parquet", _parquet_files(place)
+        if place.is_file():
+            return _kind(place), (place,)
+        there = place.exists()
+    except OSError as problem:
+        raise _unopened(place, problem) from None
+    if there:
+        raise DataError(
+            f"{place.name!r} is not an ordinary file", hint="a resumed release reads it again: save it first"
         )
-        if not found:
-            raise DataError(
-                f"there is no Parquet file in {place.name!r}", hint="give a file, or a folder of Parquet files"
-            )
-        for path in found:
-            if _kind(path) != "Parquet":
-                raise DataError(f"{path.name} is not a Parquet file", hint="it is damaged or something else")
-        return "Parquet", tuple(found)
-    if not place.is_file():
-        raise DataError(f"there is no file {place.name!r}")
-    return _kind(place), (place,)
+    raise DataError(f"there is no file {place.name!r}", hint="give a file, or a folder of Parquet files")
+
+
+def _unopened(path: Path, problem: OSError) -> DataError:
+    return DataError(
+        f"{path.name[:99]!r} cannot be opened ({type(problem).__name__})", hint="check path and permissions"
+    )
+
+
+def _parquet_files(place: Path) -> tuple[Path, ...]:
+    found = sorted(
+        path for path in place.rglob("*.parquet") if not any(p.startswith(".") for p in path.relative_to(place).parts)
+    )
+    if not found:
+        raise DataError(f"there is no Parquet file in {place.name!r}", hint="give a file, or a folder of Parquet files")
+    for path in found:
+        if _kind(path) != "Parquet":
+            raise DataError(f"{path.name} is not a Parquet file", hint="it is damaged or something else")
+    return tuple(found)
 
 
 def _kind(path: Path) -> str:
@@ -127,11 +144,13 @@ def _kind(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(8)
     except OSError as problem:
-        raise DataError(f"{path.name} cannot be opened ({type(problem).__name__})") from None
+        raise _unopened(path, problem) from None
     if head.startswith(b"PAR1"):
         return "Parquet"
     if head.startswith(b"ARROW1"):
         return "Arrow"
+    if head.startswith(_PACKED):
+        raise DataError(f"{path.name} is a packed file", hint="unpack it first; Parquet is compressed inside")
     ending = path.suffix.lower()
     if ending in {".csv", ".tsv", ".txt"}:
         return "TSV" if ending == ".tsv" else "CSV"
@@ -181,6 +200,16 @@ def _read_parquet(path: Path, rows: int, _: dict[str, pa.DataType]) -> Iterator[
 
 
 def _open_csv(path: Path, types: dict[str, pa.DataType]) -> Any:
+    """Open a text file; dates are public, or refused later, and stay the text that they are."""
+    reader = _try_csv(path, types)
+    dates = {field.name: pa.string() for field in reader.schema if pa.types.is_temporal(field.type)}
+    if not dates:
+        return reader
+    reader.close()
+    return _try_csv(path, types | dates)
+
+
+def _try_csv(path: Path, types: dict[str, pa.DataType]) -> Any:
     return pc.open_csv(
         path,
         read_options=pc.ReadOptions(block_size=_CSV_BLOCK),
@@ -198,9 +227,22 @@ def _read_csv(path: Path, rows: int, types: dict[str, pa.DataType]) -> Iterator[
     size, seen = max(path.stat().st_size, 1), 0
     with _open_csv(path, types) as reader:
         for batch in reader:
+            _refuse_line_breaks(batch, path)
             seen += _CSV_BLOCK
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows), min(seen / size, 1.0)
+
+
+def _refuse_line_breaks(batch: pa.RecordBatch, path: Path) -> None:
+    """Refuse text with a line break: a quote that is never closed swallows the records behind it, private and all."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_string(column.type):
+            breaks = compute.sum(compute.match_substring_regex(column, "[\r\n]")).as_py()
+            if breaks:
+                raise DataError(
+                    f"{path.name} has {breaks} texts with a line break in column {name!r}",
+                    hint="a quote may be missing; if the line breaks are meant, give the data as Parquet",
+                )
 
 
 def _look_arrow(path: Path, _: dict[str, pa.DataType]) -> tuple[pa.Schema, int | None]:

@@ -20,8 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from versadp.errors import KeyMaterialError, ParameterError, StateError
-from versadp.noise.words import check_key, fresh_key
-from versadp.release.digests import mac
+from versadp.noise.words import check_key, fresh_key, mac
 from versadp.release.durable import create, destroy, replace
 from versadp.release.ledger import ANCHOR, LEDGER, Ledger, connect
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 LOCK, LEDGER_KEY = "lock", "ledger.key"
-_VERSION = 1
+_VERSION = 2
 
 
 def default_state(out: Path) -> Path:
@@ -183,7 +182,9 @@ class State:
     def _check_first(self, budget: tuple[int, int] | None) -> None:
         first = self.first
         if first.get("kind") != "create" or first.get("version") != _VERSION:
-            raise StateError("the state folder is of a version that this versadp does not know")
+            raise StateError(
+                "the state folder is of a version that this versadp does not know", hint="use the versadp that made it"
+            )
         if budget is not None and first["budget"] != list(budget):
             raise ParameterError("the budget of a state folder cannot be changed", hint="leave it out")
 

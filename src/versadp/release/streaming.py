@@ -99,16 +99,17 @@ def release_file(
         home = home_of(place, state)
     source = look(data, mechanism)
     charge = charge_of(mechanism, target)
-    if place.exists() and not home.exists():
-        raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     limit = None if budget is None else allowance(*budget)
+    with writing():
+        if place.exists() and not home.exists():
+            raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     with writing(), State(home, make=True, shared=state is not None, budget=limit) as opened:
         run = Run(opened, source, mechanism, batch_rows, engine, progress)
         history = find(opened, place)
         if history is not None and restart:
             history = give_up(opened, history, scratch_of(place, history.name))
         if history is None:
-            if place.exists():
+            if place.exists() or place.is_symlink():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
             history = begin(opened, place, mechanism, charge=charge, again=again, key=key)
         elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.check:

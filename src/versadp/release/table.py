@@ -7,6 +7,7 @@ buffer of the input reaches the output.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from versadp.errors import DataError
+from versadp.errors import ClampedWarning, DataError
+from versadp.noise.tags import Texts
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,7 +45,7 @@ class Table:
     numeric: dict[str, Array]
     codes: dict[str, NDArray[np.int64]]
     public: dict[str, pa.Array]
-    names: list[bytes] | None
+    names: Texts | None
 
 
 def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
@@ -90,6 +92,18 @@ def build_frame(columns: Mapping[str, Array | pa.Array], kind: Kind) -> Any:
 def to_levels(codes: NDArray[np.integer], column: Categorical) -> pa.Array:
     """Return level codes as an arrow array of levels."""
     return pa.array(column.levels).take(pa.array(codes.astype(np.int64)))
+
+
+def released_columns(
+    table: Table, noised: Sequence[NDArray[Any]] | Array, schema: Schema
+) -> dict[str, Array | pa.Array]:
+    """Return noised columns (values of the numeric block, then level codes) and public ones, in the schema's order."""
+    columns: dict[str, Array | pa.Array] = dict(zip(table.numeric, noised, strict=False)) | table.public
+    for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
+        column = schema.columns[name]
+        assert isinstance(column, Categorical)
+        columns[name] = to_levels(codes, column)
+    return {name: columns[name] for name in schema.columns}
 
 
 def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
@@ -143,7 +157,8 @@ def _refuse_missing(missing: int, name: str) -> None:
 
 
 def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
-    return DataError(f"column {name!r} holds {series.dtype}, but needs {needs}", hint="convert it, or mend the schema")
+    holds = "nothing, or values of a rare kind" if isinstance(series.dtype, nw.Unknown) else series.dtype
+    return DataError(f"column {name!r} holds {holds}, but needs {needs}", hint="convert it, or mend the schema")
 
 
 def _missing(series: nw.Series[Any]) -> int:
@@ -190,6 +205,18 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
     return outside
 
 
+def warn_outside(outside: dict[str, int], stacklevel: int) -> None:
+    """Tell the provider, `stacklevel` calls up from here, how many values were clamped."""
+    if outside:
+        counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
+        warnings.warn(
+            f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about the "
+            "clamped values. These counts are for the provider only: do not publish them.",
+            ClampedWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[np.int64]:
     kind = type(column.levels[0])
     allowed = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}[kind]
@@ -213,8 +240,10 @@ def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str) -> pa.Array:
         found = series.to_arrow()
         chunks = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
         values = pa.chunked_array([_spelled(chunk, kind) for chunk in chunks], type=kind)
+        values.validate(full=True)  # text that is not UTF-8 would be released as it is
     except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
-        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first") from None
+        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first; text as UTF-8") from None
+    _refuse_missing(values.null_count, name)  # a category may stand for a null
     return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
 
 
@@ -236,7 +265,7 @@ def _public(series: nw.Series[Any], name: str) -> pa.Array:
     return pa.array(np.array(series.to_numpy()))
 
 
-def _names(series: nw.Series[Any], name: str) -> list[bytes]:
+def _names(series: nw.Series[Any], name: str) -> Texts:
     """Return each person's id as bytes; a number and its text are the same person."""
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
@@ -247,4 +276,11 @@ def _names(series: nw.Series[Any], name: str) -> list[bytes]:
             f"the id column {name!r} repeats people in {repeats} rows",
             hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
         )
-    return [str(value).encode() for value in _arrow(series, pa.large_string(), name).to_pylist()]
+    return texts_of(_arrow(series, pa.large_string(), name))
+
+
+def texts_of(array: pa.Array) -> Texts:
+    """Return an array of large strings as its bytes."""
+    _, offsets, data = array.buffers()
+    starts = np.frombuffer(offsets, np.int64) if len(array) else np.zeros(1, np.int64)
+    return Texts(np.frombuffer(data or b"", np.uint8), starts)[array.offset : array.offset + len(array)]

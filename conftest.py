@@ -1,0 +1,16 @@
+"""Tests and doctests remember nothing at home."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a user of its own, who remembers no ledger (`release/memory.py`)."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
