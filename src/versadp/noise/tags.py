@@ -11,6 +11,7 @@ texts take their steps together, and a step costs a few nanoseconds a text.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Tags = NDArray[np.uint64]
 
 BLOCK = 16
+FEW = 8
 # the first k of 16 bytes, as two words
 _FIRST = np.frombuffer(b"".join(b"\xff" * k + bytes(BLOCK - k) for k in range(BLOCK + 1)), "<u8").reshape(-1, 2)
 
@@ -77,6 +79,8 @@ def tags(function: Cipher[modes.ECB], texts: Texts) -> Tags:
     >>> (one[0] == one[2]).all(), (one[0] == one[1]).any()
     (np.True_, np.False_)
     """
+    if len(texts) <= FEW:
+        return _one_by_one(function, texts)
     padded = np.concatenate([texts.data, np.zeros(BLOCK, np.uint8)])
     # the 16 bytes from each place on, as two words: a view, one byte apart
     anywhere = np.ndarray((padded.size - BLOCK + 1, 2), "<u8", padded.data, strides=(1, 8))
@@ -89,3 +93,14 @@ def tags(function: Cipher[modes.ECB], texts: Texts) -> Tags:
         at += BLOCK
         rows = rows[length[rows] > at]
     return state
+
+
+def _one_by_one(function: Cipher[modes.ECB], texts: Texts) -> Tags:
+    """Return the same tags by the library's own chaining, which is quicker for a few texts."""
+    chain, data = Cipher(function.algorithm, modes.CBC(bytes(BLOCK))), texts.data.tobytes()
+    out = b""
+    for start, stop in pairwise(texts.starts.tolist()):
+        text = data[start:stop]
+        message = len(text).to_bytes(BLOCK, "little") + text + bytes(-len(text) % BLOCK)
+        out += chain.encryptor().update(message)[-BLOCK:]
+    return np.frombuffer(out, np.uint64).reshape(-1, 2)
