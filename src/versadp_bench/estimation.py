@@ -70,10 +70,11 @@ def median(rows: int = 100_000) -> Iterator[Figure]:
 
 
 _FIT = """
-import resource, sys, versadp as vdp
+import sys, versadp as vdp
+from versadp_bench.measure import peak_memory
 result = vdp.fit(sys.argv[1], sys.argv[2], loss="logistic")
 assert result.converged
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peak_memory())
 """
 
 
@@ -83,8 +84,7 @@ def memory(rows: int = 10_000_000) -> Iterator[Figure]:
         released(rows, "logistic", 0.005).save(f"{folder}/released")
         command = [sys.executable, "-c", _FIT, f"{folder}/released", FORMULA]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    unit = 1 if sys.platform == "darwin" else 1024
-    yield Figure(f"fit of {rows:,} rows on disk", int(out) * unit / 2**30, "GiB", 1.5, higher=False)
+    yield Figure(f"fit of {rows:,} rows on disk", float(out), "GiB", 1.5, higher=False)
 
 
 BENCHMARKS = {"logistic": logistic, "median": median, "memory": memory}

@@ -25,10 +25,10 @@ COLUMNS = 10
 _PIECE = 2**20
 _ROUNDS = 3
 _REPORT = """
-import json, resource, sys, time
+import json, sys, time
+from versadp_bench.measure import peak_memory
 def report(start):
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    print(json.dumps([time.perf_counter() - start, peak]))
+    print(json.dumps([time.perf_counter() - start, peak_memory()]))
 """
 _COPY = (
     _REPORT
@@ -81,7 +81,7 @@ def _run(code: str, *arguments: object) -> tuple[float, float]:
     """Return the seconds that a process says it took, and its peak of memory in GiB."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     seconds, peak = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return float(seconds), float(peak) / 2**30
+    return float(seconds), float(peak)
 
 
 def _release(data: Path, out: Path, *more: object) -> tuple[float, float]:

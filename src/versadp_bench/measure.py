@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,3 +45,17 @@ def best_times(*functions: Callable[[], object], rounds: int = 7) -> list[float]
             function()
             best[i] = min(best[i], time.perf_counter() - start)
     return best
+
+
+def peak_memory() -> float:
+    """Return the most memory that this process has had, in GiB.
+
+    On Linux `getrusage` would also count what the process that started this one had at the time.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**20
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)

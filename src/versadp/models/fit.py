@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel
+from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Family, Fit, bandwidth, efficient, last_steps, solve
@@ -57,7 +57,7 @@ def fit(
     start: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     random_state: int = 0,
-    engine: str | Engine = "local",
+    engine: str | Engine = "auto",
 ) -> Results:
     """Fit a model to released records, undoing the noise in expectation.
 
@@ -83,7 +83,7 @@ def fit(
     random_state : int
         Of the draws.
     engine : str or Engine
-        Where the work runs.
+        Where the work runs: "local", "threads", "processes"; "auto" is threads, and one thread for functions of yours.
 
     Returns
     -------
@@ -110,7 +110,9 @@ def fit(
     problem = make_problem(
         opened, formula, as_loss(loss), _checked_weights(weights, opened), None if begin is None else begin.size
     )
-    choice = _Choice(method, extension, draws, random_state, as_engine(engine))
+    # functions of a user need not be safe on threads
+    own = isinstance(problem.model, CustomModel | RecordModel)
+    choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
     return results(opened, answer, method=method, loss=as_loss(loss).name, seed=random_state)
 
