@@ -160,7 +160,7 @@ class CustomLaplacian:
         out = self._score(places, theta)[:, None] * mix.sum(axis=1)[None, :, None]
         if not hessian:
             return out, np.zeros((theta.size, theta.size))
-        total = differences(lambda t: self._score(places, t).sum(axis=0), theta)
+        total = differences(lambda t: self._score(places, t).sum(axis=0), theta, self.model.steps)
         return out, (total + total.T) / 2
 
     def _score(self, places: tuple[Array, tuple[Array, ...]], theta: Array) -> Array:

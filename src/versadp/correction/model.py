@@ -205,13 +205,19 @@ class RecordModel(IndexModel):
 
 @dataclass
 class CustomModel(Model):
-    """A user's loss of whole records."""
+    """A user's loss of whole records.
+
+    Attributes
+    ----------
+    steps : array (p,), optional
+        Of the differences that give the Hessian; wide enough, they serve losses with kinks too.
+    """
 
     loss: Custom
     size: int
     records: Callable[[Array, NDArray[Any], Batch], Array]
     units: Units
-    bandwidth: float = 0.0
+    steps: Array | None = None
 
     def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Array:
         """Return whole records in the columns' own units."""
@@ -223,5 +229,5 @@ class CustomModel(Model):
 
     def hessian(self, rows: Array, theta: Array, weight: Array) -> Array:
         """Return the derivative of the weighted score, by central differences."""
-        out = differences(lambda t: weight @ self.loss.gradient(rows, t), theta)
+        out = differences(lambda t: weight @ self.loss.gradient(rows, t), theta, self.steps)
         return (out + out.T) / 2

@@ -3,6 +3,6 @@
 from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Moments, Source
 from versadp.estimation.newton import Fit, solve
-from versadp.estimation.start import bandwidth, start
+from versadp.estimation.start import bandwidth, descend, start
 
-__all__ = ["Family", "Fit", "Moments", "Source", "bandwidth", "efficient", "last_steps", "solve", "start"]
+__all__ = ["Family", "Fit", "Moments", "Source", "bandwidth", "descend", "efficient", "last_steps", "solve", "start"]

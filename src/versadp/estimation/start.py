@@ -19,20 +19,48 @@ from versadp.losses import Check, Hinge, Logistic, Poisson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Batch, IndexModel, Units
+    from versadp.correction import Batch, CustomModel, IndexModel, Units
 
     Array = NDArray[np.float64]
+
+DESCENT_ROWS = 20_000
+
+
+def _nearest(units: Units, batch: Batch, least: int) -> NDArray[np.int64]:
+    """Return which records are in the box; at least so many of the nearest."""
+    q = units.distance2(batch.z)
+    count = min(batch.rows, max(int((q == 0).sum()), least))
+    return np.sort(np.argpartition(q, count - 1)[:count]) if count < batch.rows else np.arange(batch.rows)
 
 
 def nearest_rows(model: IndexModel, units: Units, batch: Batch) -> tuple[Array, Array]:
     """Return design and response of the records in the box, clipped; at least the 20 p nearest."""
-    q = units.distance2(batch.z)
-    count = min(batch.rows, max(int((q == 0).sum()), 20 * model.size))
-    index = np.sort(np.argpartition(q, count - 1)[:count]) if count < batch.rows else np.arange(batch.rows)
+    index = _nearest(units, batch, 20 * model.size)
     chosen = batch.take(index)
     m, y = model.rows(units.clip(chosen.z), np.arange(index.size), chosen)
     finite = np.isfinite(m).all(axis=1) & np.isfinite(y)
     return m[finite], y[finite]
+
+
+def descend(model: CustomModel, units: Units, batch: Batch, begin: Array) -> tuple[Array, Array]:
+    """Return where a plain fit of a user's loss ends that starts where the user says, and each coefficient's scale.
+
+    The loss need not be convex there. The scale is the standard deviation of a record's influence on the coefficient.
+    """
+    from scipy.optimize import minimize
+
+    index = _nearest(units, batch, 20 * model.size)[:DESCENT_ROWS]
+    chosen = batch.take(index)
+    x = model.rows(units.clip(chosen.z), np.arange(index.size), chosen)
+
+    def mean(theta: Array) -> tuple[float, Array]:
+        return float(model.loss.value(x, theta).mean()), model.loss.gradient(x, theta).mean(axis=0)
+
+    found = minimize(mean, begin, jac=True, method="BFGS", options={"maxiter": 200})
+    theta = np.asarray(found.x) if np.isfinite(found.x).all() and np.isfinite(found.fun) else begin
+    scale = (model.loss.gradient(x, theta) @ np.asarray(found.hess_inv)).std(axis=0)
+    usual = np.maximum(np.abs(theta), 1.0)
+    return theta, np.where(np.isfinite(scale) & (scale > 0), scale, usual)
 
 
 def start(model: IndexModel, units: Units, batch: Batch) -> Array:

@@ -122,9 +122,10 @@ class Custom:
         return out
 
 
-def differences(function: Callable[[Array], Array], theta: Array) -> Array:
+def differences(function: Callable[[Array], Array], theta: Array, steps: Array | None = None) -> Array:
     """Return central differences of a vector function of theta, array (n, p)."""
-    steps = 6e-6 * np.maximum(np.abs(theta), 1.0)  # about the cube root of the rounding error
+    if steps is None:
+        steps = 6e-6 * np.maximum(np.abs(theta), 1.0)  # about the cube root of the rounding error
     columns = []
     for j, h in enumerate(steps):
         e = np.zeros_like(theta)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
-from versadp.estimation import Family, Fit, bandwidth, efficient, last_steps, solve
+from versadp.estimation import Family, Fit, bandwidth, descend, efficient, last_steps, solve
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.methods import METHODS, parts_of
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
 PILOT_THRIFT = 5
+STEP = 0.5
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,10 @@ def fit(
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
-    """Fit a problem; a kinked loss that does not converge is smoothed more, once."""
+    """Fit a problem; a loss with kinks, or a user's, that does not converge is smoothed more, once."""
     sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), choice.seed)
     found, last = _attempt(problem, choice, begin, sample, 1.0)
-    if not found.converged and not isinstance(problem.model, CustomModel) and problem.model.loss.kinked:
+    if not found.converged and (isinstance(problem.model, CustomModel) or problem.model.loss.kinked):
         found, last = _attempt(problem, choice, begin, sample, 2.0)
     return Answer(last, found, sample)
 
@@ -132,7 +133,9 @@ def _attempt(
     model, units, rows = problem.model, problem.units, problem.source.rows
     if isinstance(model, CustomModel):
         assert begin is not None
-        theta = begin
+        theta, scale = descend(model, units, sample, begin)
+        # several plain standard errors: wide enough for kinks to be averaged over, narrow enough for curvature
+        problem = replace(problem, model=replace(model, steps=factor * STEP * rows**-0.2 * scale))
     else:
         h = bandwidth(model, units, sample, factor=factor)
         problem = with_bandwidth(problem, h)

@@ -311,4 +311,5 @@ def _concatenate(parts: list[Batch]) -> Batch:
 
 def with_bandwidth(problem: Problem, bandwidth: float) -> Problem:
     """Return the problem with its kinked loss smoothed by a bandwidth."""
+    assert not isinstance(problem.model, CustomModel)  # whose kinks are the user's business
     return replace(problem, model=replace(problem.model, bandwidth=bandwidth))
