@@ -18,14 +18,13 @@ NAMES = (*TABLES, "figure1", "figure2", "proposition", "claims", "settings")
 FULL = 5000
 THIN = {"table1": 500, "table2": 40, "table3": 40, "figure2": 500, "settings": 60}
 THIN_OURS = {"table1": 20, "table2": 8, "table3": 8, "figure2": 20}
-MOST_OURS = 100
 DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 
 
 @click.command()
 @click.argument("what", type=click.Choice(NAMES))
 @click.option("--reps", type=click.IntRange(2), help="Replications in each cell (draws, where nothing is fitted).")
-@click.option("--ours", type=click.IntRange(0), help="How many of them are fitted by ours too, which takes longer.")
+@click.option("--ours", type=click.IntRange(0), help="How many of them are fitted by ours too.")
 @click.option("--n", "sizes", type=int, multiple=True, help="Sample size; may be given more than once. Default: all.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything follows from it.")
 @click.option("--setting", type=click.Choice(READINGS), default="found", show_default=True, help="Which settings.")
@@ -41,7 +40,7 @@ def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | No
         from versadp_experiments.running import Plan
 
         count = reps or THIN[what]
-        most = THIN_OURS[what] if reps is None else min(MOST_OURS, reps)
+        most = THIN_OURS[what] if reps is None else reps
         given = options["ours"]
         table = "table1" if what == "figure2" else what
         plan = Plan(table, count, most if given is None else given, options["sizes"], seed, options["setting"])
