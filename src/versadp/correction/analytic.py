@@ -124,9 +124,16 @@ def corrected(
     if not isinstance(loss, SUPPORTED):
         raise ParameterError(f"there is no analytic correction for {loss.name} loss", hint="use method 'drcl'")
     # tables in v, then cubic interpolation: linear in records; batches of similar reach share their tables
-    reach = 2.0 ** np.ceil(np.log2(np.abs(v).max(initial=0.0) + 1e-2))
+    flat = _flat_from(loss, t, rate, bandwidth)
+    reach = min(2.0 ** np.ceil(np.log2(np.abs(v).max(initial=0.0) + 1e-2)), flat)
     grid, table = _tables(loss, float(reach), t, rate, bandwidth, bent=bent)
-    return tuple(_interpolate(grid, table, v))
+    return tuple(_interpolate(grid, table, np.clip(v, -reach, reach)))
+
+
+def _flat_from(loss: IndexLoss, t: float, rate: float, bandwidth: float) -> float:
+    """Return from where on the corrected slope is a constant, up to 1e-11: an outlier must not stretch the grid."""
+    scale = {Logistic: 26.0, Huber: getattr(loss, "k", 0.0)}.get(type(loss), bandwidth)
+    return float(scale + 26.0 * np.sqrt(rate * t / 2) + 1e-2)
 
 
 @lru_cache(maxsize=8)

@@ -146,15 +146,16 @@ class CustomLaplacian:
     at_second: bool = False
     names: tuple[str, ...] = ("none",)
 
-    def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, tuple[Array, ...]]:
+    def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, tuple[Array, ...], Array | float]:
         """Draw the points of a batch."""
         every = np.arange(batch.rows)
         s = stratified(rng, batch.rows, self.count, self.units.dim) * np.sqrt(self.units.exact_rate)
         second = tuple(self.model.rows(batch.z + s[:, k], every, batch) for k in range(self.count))
-        return self.model.rows(batch.z, every, batch), second
+        weight = 1.0 if batch.weight is None else batch.weight[:, None]
+        return self.model.rows(batch.z, every, batch), second, weight
 
     def evaluate(
-        self, places: tuple[Array, tuple[Array, ...]], theta: Array, mix: Array, *, hessian: bool
+        self, places: tuple[Array, tuple[Array, ...], Array | float], theta: Array, mix: Array, *, hessian: bool
     ) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian by differences."""
         out = self._score(places, theta)[:, None] * mix.sum(axis=1)[None, :, None]
@@ -163,12 +164,12 @@ class CustomLaplacian:
         total = differences(lambda t: self._score(places, t).sum(axis=0), theta, self.model.steps)
         return out, (total + total.T) / 2
 
-    def _score(self, places: tuple[Array, tuple[Array, ...]], theta: Array) -> Array:
-        first, second = places
+    def _score(self, places: tuple[Array, tuple[Array, ...], Array | float], theta: Array) -> Array:
+        first, second, weight = places
         half = 0.5 if self.at_second else (1 - self.units.exact_rate) / 2
         values = second if self.at_second else (first,)
         loss = self.model.loss
         out: Array = np.mean([loss.gradient(x, theta) for x in values], axis=0)
         for x in second:
             out -= half / len(second) * differences(partial(loss.laplacian, x), theta)
-        return out
+        return out * weight

@@ -3,6 +3,18 @@
 from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Moments, Source
 from versadp.estimation.newton import Fit, solve
-from versadp.estimation.start import bandwidth, descend, start
+from versadp.estimation.start import bandwidth, descend, influence_scale, start
 
-__all__ = ["Family", "Fit", "Moments", "Source", "bandwidth", "descend", "efficient", "last_steps", "solve", "start"]
+__all__ = [
+    "Family",
+    "Fit",
+    "Moments",
+    "Source",
+    "bandwidth",
+    "descend",
+    "efficient",
+    "influence_scale",
+    "last_steps",
+    "solve",
+    "start",
+]

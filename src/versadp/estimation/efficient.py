@@ -11,8 +11,8 @@ fitting with weights costs what fitting one member costs. The algorithm:
 4. a last step in which each group of coefficients uses its own combination; the sandwich of that step.
 
 Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member,
-so the estimated variance never exceeds the best member's: falling back to it is built in. Derivations and measurements
-are in `docs/efficient.md`.
+so the variance that is minimised never exceeds the best member's: falling back to it is built in. Derivations and
+measurements are in `docs/efficient.md`.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def affine_weights(matrix: Array) -> Array:
     >>> affine_weights(np.array([[1.0, 2.0], [2.0, 5.0]])).round(6)
     array([ 1.5, -0.5])
     """
-    ridge = 1e-9 * np.trace(matrix) * np.eye(len(matrix))
+    ridge = (1e-9 * np.trace(matrix) or 1.0) * np.eye(len(matrix))  # members that do not vary are all the same
     w = np.linalg.solve(matrix + ridge, np.ones(len(matrix)))
     return np.asarray(w / w.sum())
 
@@ -189,8 +189,9 @@ def _group_step(moments: Moments, groups: Groups) -> _Step:
 
 def _size(step: _Step, group: NDArray[np.int64]) -> float:
     """Length of a step in standard errors, over a group."""
-    move = step.move[group]
-    return float(np.sqrt(move @ np.linalg.solve(step.cov[np.ix_(group, group)], move)))
+    move: Array = step.move[group]
+    inverse = np.linalg.pinv(step.cov[np.ix_(group, group)], hermitian=True)
+    return float(np.sqrt(np.maximum(move @ inverse @ move, 0.0)))
 
 
 def _failed(theta: Array, outcome: str, family: Family) -> Fit:

@@ -10,11 +10,14 @@ order, so the bias is O(h^4); `docs/efficient.md` compares it with the standard 
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.errors import ParameterError
 from versadp.losses import Check, Hinge, Logistic, Poisson
+from versadp.losses.record import differences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,25 +45,51 @@ def nearest_rows(model: IndexModel, units: Units, batch: Batch) -> tuple[Array, 
     return m[finite], y[finite]
 
 
-def descend(model: CustomModel, units: Units, batch: Batch, begin: Array) -> tuple[Array, Array]:
-    """Return where a plain fit of a user's loss ends that starts where the user says, and each coefficient's scale.
-
-    The loss need not be convex there. The scale is the standard deviation of a record's influence on the coefficient.
-    """
+def descend(model: CustomModel, units: Units, batch: Batch, begin: Array) -> Array:
+    """Return where a plain fit of a user's loss ends that starts where the user says; it need not be convex there."""
     from scipy.optimize import minimize
 
-    index = _nearest(units, batch, 20 * model.size)[:DESCENT_ROWS]
-    chosen = batch.take(index)
-    x = model.rows(units.clip(chosen.z), np.arange(index.size), chosen)
+    x, unit = _some_rows(model, units, batch), influence_scale(model, units, batch, begin)
 
-    def mean(theta: Array) -> tuple[float, Array]:
-        return float(model.loss.value(x, theta).mean()), model.loss.gradient(x, theta).mean(axis=0)
+    def mean(move: Array) -> tuple[float, Array]:
+        theta = begin + unit * move
+        try:
+            with np.errstate(all="ignore"):
+                return float(model.loss.value(x, theta).mean()), unit * model.loss.gradient(x, theta).mean(axis=0)
+        except ParameterError:  # not finite: a step that was too long
+            return np.inf, np.zeros_like(move)
 
-    found = minimize(mean, begin, jac=True, method="BFGS", options={"maxiter": 200})
-    theta = np.asarray(found.x) if np.isfinite(found.x).all() and np.isfinite(found.fun) else begin
-    scale = (model.loss.gradient(x, theta) @ np.asarray(found.hess_inv)).std(axis=0)
+    here = np.zeros_like(begin)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a search that met a value that is not finite
+        found = minimize(mean, here, jac=True, method="BFGS", options={"maxiter": 200})
+    return begin + unit * found.x if np.isfinite(found.x).all() and found.fun < mean(here)[0] else begin
+
+
+def influence_scale(model: CustomModel, units: Units, batch: Batch, theta: Array) -> Array:
+    """Return the standard deviation of a record's influence on each coefficient of a user's loss: its unit."""
+    x = _some_rows(model, units, batch)
     usual = np.maximum(np.abs(theta), 1.0)
-    return theta, np.where(np.isfinite(scale) & (scale > 0), scale, usual)
+    scale, steps = usual, 1e-4 * usual
+    for _ in range(3):  # curvature first over a guess of a step, then over one that fits
+        try:
+            with np.errstate(all="ignore"):
+                bend = differences(lambda t: model.loss.gradient(x, t).mean(axis=0), theta, steps)
+                scale = (model.loss.gradient(x, theta) @ np.linalg.inv((bend + bend.T) / 2)).std(axis=0)
+        except (ParameterError, np.linalg.LinAlgError):
+            return usual
+        scale = np.where(np.isfinite(scale) & (scale > 0), scale, usual)
+        steps = 0.1 * scale
+    return scale
+
+
+def _some_rows(model: CustomModel, units: Units, batch: Batch) -> Array:
+    """Return some of the records in the box, at random: files are often sorted."""
+    index = _nearest(units, batch, 20 * model.size)
+    if index.size > DESCENT_ROWS:
+        index = np.random.default_rng(0).choice(index, DESCENT_ROWS, replace=False)
+    chosen = batch.take(index)
+    return model.rows(units.clip(chosen.z), np.arange(index.size), chosen)
 
 
 def start(model: IndexModel, units: Units, batch: Batch) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
-from versadp.estimation import Family, Fit, bandwidth, descend, efficient, last_steps, solve
+from versadp.estimation import Family, Fit, bandwidth, descend, efficient, influence_scale, last_steps, solve
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.methods import METHODS, parts_of
@@ -84,7 +84,7 @@ def fit(
     random_state : int
         Of the draws.
     engine : str or Engine
-        Where the work runs: "local", "threads", "processes"; "auto" is threads, and one thread for functions of yours.
+        Where the work runs: "local" or "threads"; "auto" is threads, and one thread for functions of yours.
 
     Returns
     -------
@@ -107,6 +107,8 @@ def fit(
         raise ParameterError("draws must be a whole number, 1 or more")
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
+    if engine == "processes":
+        raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
     begin = None if start is None else _vector("start", start)
     problem = make_problem(
         opened, formula, as_loss(loss), _checked_weights(weights, opened), None if begin is None else begin.size
@@ -119,23 +121,30 @@ def fit(
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
-    """Fit a problem; a loss with kinks, or a user's, that does not converge is smoothed more, once."""
+    """Fit a problem. A loss with kinks that fails is smoothed more; a user's is tried from where it began, too."""
     sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), choice.seed)
-    found, last = _attempt(problem, choice, begin, sample, 1.0)
-    if not found.converged and (isinstance(problem.model, CustomModel) or problem.model.loss.kinked):
-        found, last = _attempt(problem, choice, begin, sample, 2.0)
+    attempts = [(1.0, True)]
+    if isinstance(problem.model, CustomModel):
+        attempts += [(2.0, True), (1.0, False)]
+    elif problem.model.loss.kinked:
+        attempts += [(2.0, True)]
+    for factor, descending in attempts:
+        found, last = _attempt(problem, choice, begin, sample, factor, descending=descending)
+        if found.converged:
+            break
     return Answer(last, found, sample)
 
 
 def _attempt(
-    problem: Problem, choice: _Choice, begin: Array | None, sample: Batch, factor: float
+    problem: Problem, choice: _Choice, begin: Array | None, sample: Batch, factor: float, *, descending: bool
 ) -> tuple[Fit, Problem]:
     model, units, rows = problem.model, problem.units, problem.source.rows
     if isinstance(model, CustomModel):
         assert begin is not None
-        theta, scale = descend(model, units, sample, begin)
+        theta = descend(model, units, sample, begin) if descending else begin
         # several plain standard errors: wide enough for kinks to be averaged over, narrow enough for curvature
-        problem = replace(problem, model=replace(model, steps=factor * STEP * rows**-0.2 * scale))
+        steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
+        problem = replace(problem, model=replace(model, steps=steps))
     else:
         h = bandwidth(model, units, sample, factor=factor)
         problem = with_bandwidth(problem, h)

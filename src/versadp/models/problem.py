@@ -113,7 +113,7 @@ class Problem:
             chosen.append(batch.take(np.sort(rng.choice(batch.rows, take, replace=False))))
             left, total = left - take, total - batch.rows
         together = _concatenate(chosen)
-        # in random order, so that the first rows are a random part too
+        # a part is in random order; all of the records are in their own
         return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
 
 

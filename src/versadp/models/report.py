@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,12 +70,16 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     if not found.converged or units.exact_rate == 0 or not problem.noisy or isinstance(model, CustomModel):
         return None
     rng = np.random.default_rng([seed, 0xACE])
-    few = answer.sample.take(np.arange(min(answer.sample.rows, 20_000)))
+    few = answer.sample
+    if few.rows > 20_000:  # at random: files are often sorted
+        few = few.take(rng.choice(few.rows, 20_000, replace=False))
+    if few.weight is not None:  # scores carry a weight each, and their products two
+        few = replace(few, weight=few.weight**2)
     points = Signed(model, units, (One(),), near=2, far=2).prepare(few, rng)
     psi, hessian = model.score(points.rows, found.theta), found.info["hessian"]
     raw = points.factor[0] @ np.einsum("ip,pq,iq->i", psi, np.linalg.inv(hessian), psi) / points.n
     achieved = np.trace(found.cov @ hessian) * found.n
-    share = float(raw / achieved)
+    share = float(raw / achieved) if achieved > 0 else 0.0
     return min(share, 1.0) if share > 0 else None
 
 

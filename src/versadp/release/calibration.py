@@ -193,9 +193,10 @@ def _settle(make: Callable[..., Mechanism], scale: float, goal: Target, unit: st
     return mechanism
 
 
-def _refuse_floor(goal: Target, rate: float) -> None:
+def _refuse_floor(goal: Target, rate: float, *, others: bool = False) -> None:
+    """Refuse a target below its floor, or on it where others must have a share as well."""
     most = goal.delta if goal.delta is not None else goal.advantage
-    if most is not None and most < rate:
+    if most is not None and (most < rate or (others and most == rate)):
         what = "delta" if goal.delta is not None else "advantage"
         raise InfeasibleError(
             f"{goal} cannot be met with exact_rate {rate:g}: {what} has its floor there",
@@ -216,7 +217,7 @@ def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float],
         return zero_inflated(with_slack(*_categories(schema, keeps(each))), rate if schema.numeric else 0.0)
 
     if schema.numeric:
-        _refuse_floor(goal, rate)
+        _refuse_floor(goal, rate, others=True)
     tolerance = _ROUGH if schema.numeric else _FINE  # what numbers share is only a rule of thumb
     most = solve_parameter(alone, goal, MIN_EPSILON, MAX_EPSILON, tolerance=tolerance)
     if not schema.numeric:

@@ -1,0 +1,103 @@
+"""What real tables and users bring along: outliers, sorted files, weights, units far from 1, constant functions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import versadp as vdp
+from versadp.errors import InfeasibleError, ParameterError
+from versadp.losses import Mean
+
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+
+
+def released(x, y, upper=1.0, scale=0.3, rate=0.2):
+    schema = vdp.Schema({"x": vdp.Bounded(0, upper), "y": vdp.Public()})
+    mechanism = vdp.Mechanism(schema, scale=scale, exact_rate=rate)
+    return mechanism.release(pd.DataFrame({"x": x, "y": y}), insecure_seed=5)
+
+
+def line(n=5000, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.random(n)
+    return x, 1 + 2 * x + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("loss", ["check", "huber"])
+def test_one_outlier_does_not_spoil_the_tables_of_all(loss):
+    """Beyond some distance the corrected slope is flat, so one residual hardly moves a robust fit of 5,000."""
+    x, y = line()
+    plain = vdp.fit(released(x, y), "y ~ x", loss=loss, method="analytic")
+    y[0] += 1000
+    spoilt = vdp.fit(released(x, y), "y ~ x", loss=loss, method="analytic")
+    assert np.asarray(spoilt.bse) == pytest.approx(np.asarray(plain.bse), rel=0.02)
+    assert (np.abs(spoilt.params - plain.params) < 0.1 * np.asarray(plain.bse)).all()
+
+
+def logistic(x, theta):
+    u = theta[0] + theta[1] * x[:, 0]
+    return np.logaddexp(0, u) - x[:, 1] * u
+
+
+def test_a_sorted_file_is_fitted_like_any_other():
+    rng = np.random.default_rng(2)
+    x = rng.random(60_000)
+    y = (rng.random(x.size) < 1 / (1 + np.exp(2 - 4 * x))).astype(float)
+    order = np.argsort(y)
+    found = vdp.fit(released(x[order], y[order]), loss=logistic, start=[0, 0], method="drcl", extension="clip", draws=2)
+    assert (np.abs(found.params - [-2, 4]) < 5 * np.asarray(found.bse)).all()
+
+
+@pytest.mark.parametrize("start", [[1.0, 0.0], [1.0, 0.0018]])
+def test_a_search_that_leaves_the_finite_numbers_comes_back(start):
+    """A count regression in a column of a thousand units: a long step overflows, and that is no error of the user."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 1000, 5000)
+    y = rng.poisson(np.exp(1 + 0.002 * x)).astype(float)
+
+    def poisson(z, theta):
+        u = theta[0] + theta[1] * z[:, 0]
+        return np.exp(u) - z[:, 1] * u
+
+    found = vdp.fit(released(x, y, upper=1000, scale=0.1), loss=poisson, start=start)
+    assert (np.abs(found.params - [1, 0.002]) < 5 * np.asarray(found.bse)).all()
+    again = vdp.fit(released(x, y, upper=1000, scale=0.1), loss=poisson, start=list(found.params))
+    assert np.asarray(again.bse) == pytest.approx(np.asarray(found.bse), rel=0.02)
+
+
+def test_the_effective_sample_size_does_not_depend_on_the_unit_of_weights():
+    release = released(*line())
+    one, ten = (vdp.fit(release, "y ~ x", weights=np.full(5000, w)) for w in (1.0, 10.0))
+    assert ten.effective_n == pytest.approx(one.effective_n, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["sl", "sdrcl"])
+def test_weights_count_with_a_laplacian_of_the_users_own(method):
+    """Records of weight 0 follow another line."""
+    x, y = line()
+    y[::2] = 5 - x[::2]
+
+    def squared(z, theta):
+        return (z[:, 1] - theta[0] - theta[1] * z[:, 0]) ** 2 / 2
+
+    squared.laplacian = lambda z, theta: np.full(len(z), 0.3**2 * theta[1] ** 2)
+    weights = np.tile([0.0, 1.0], 2500)
+    found = vdp.fit(released(x, y), loss=squared, start=[0, 0], method=method, weights=weights)
+    assert (np.abs(found.params - [1, 2]) < 5 * np.asarray(found.bse)).all()
+    assert max(found.bse) < 0.3
+
+
+def test_a_function_that_is_constant_on_the_domain():
+    found = vdp.fit(released(*line()), loss=Mean(lambda z: (z[:, 0] > 2) * 1.0))
+    assert np.asarray(found.params).tolist() == [0.0]
+
+
+def test_processes_are_refused_before_any_work():
+    with pytest.raises(ParameterError, match="processes"):
+        vdp.fit(released(*line()), "y ~ x", engine="processes")
+
+
+def test_a_target_on_its_floor_leaves_nothing_for_categories():
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"])})
+    with pytest.raises(InfeasibleError, match="floor"):
+        vdp.calibrate(schema, epsilon=1.0, delta=0.05, exact_rate=0.05)
