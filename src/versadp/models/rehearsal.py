@@ -1,7 +1,7 @@
 """A rehearsal: records in the box, released again, to learn how members vary.
 
 The covariance of members over a few hundred records is noisy, because a few records in the box count for much, and
-weights that follow this noise cost efficiency: 3% of the variance of a mean at 500 records. How members vary is mostly
+weights that follow this noise cost efficiency: 5% of the variance of a mean at 500 records. How members vary is mostly
 the mechanism's doing, and the mechanism is known. So the released records in the box stand in for true ones, they get
 noise again, and their covariance is pooled with that of the data. Weights decide how precise an estimate is, never
 what it estimates, so that the stand-ins are not true records does no harm.
