@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from versadp_experiments.cells import Cell
 
 _CHUNK = {"table1": 50, "table2": 10, "table3": 10}
-_CHUNK_OURS = 2
+_CHUNK_OURS = 5
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,9 @@ def _tables(
     loss: IndexLoss, reach: float, t: float, rate: float, bandwidth: float, *, bent: bool
 ) -> tuple[Array, Array]:
     """Return a grid and, in columns, G_v, G_t, and G_vv, G_vt, G_tt too if `bent`: the last two by differences in t."""
-    grid = np.linspace(-1.01 * reach, 1.01 * reach, GRID)
+    # the logistic slope is smooth at a scale of 1, the others at that of their smoothing
+    points = min(GRID, int(128 + 96 * reach)) if isinstance(loss, Logistic) else GRID
+    grid = np.linspace(-1.01 * reach, 1.01 * reach, points)
     here = _table(loss, grid, t, rate, bandwidth)
     if not bent:
         return grid, np.stack(here[:2], axis=1)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.kernel import distance2
+from versadp.correction.kernel import distance2, weighted_squares
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class Model(ABC):
         """Return the score of each row, (m, p)."""
 
     @abstractmethod
-    def hessian(self, rows: Any, theta: Array, weight: Array) -> Array:
-        """Return the weighted sum of the Hessians of the rows."""
+    def score_and_hessian(self, rows: Any, theta: Array, weight: Array) -> tuple[Array, Array]:
+        """Return the score of each row, and the weighted sum of their Hessians."""
 
 
 class IndexModel(Model):
@@ -116,11 +116,11 @@ class IndexModel(Model):
         (s,) = self.loss.derivatives(m @ theta, y, 1, self.bandwidth)
         return m * s[:, None]
 
-    def hessian(self, rows: tuple[Array, Array], theta: Array, weight: Array) -> Array:
-        """Return the weighted sum of the Hessians."""
+    def score_and_hessian(self, rows: tuple[Array, Array], theta: Array, weight: Array) -> tuple[Array, Array]:
+        """Return the score of each row, and the weighted sum of their Hessians."""
         m, y = rows
-        _, s1 = self.loss.derivatives(m @ theta, y, 2, self.bandwidth)
-        return np.asarray(m.T @ (m * (weight * s1)[:, None]))
+        s, s1 = self.loss.derivatives(m @ theta, y, 2, self.bandwidth)
+        return m * s[:, None], weighted_squares(m, weight * s1)
 
 
 @dataclass
@@ -227,7 +227,7 @@ class CustomModel(Model):
         """Return the gradient of the loss at each row."""
         return self.loss.gradient(rows, theta)
 
-    def hessian(self, rows: Array, theta: Array, weight: Array) -> Array:
-        """Return the derivative of the weighted score, by central differences."""
+    def score_and_hessian(self, rows: Array, theta: Array, weight: Array) -> tuple[Array, Array]:
+        """Return the gradient at each row, and the derivative of its weighted sum by central differences."""
         out = differences(lambda t: weight @ self.loss.gradient(rows, t), theta, self.steps)
-        return (out + out.T) / 2
+        return self.score(rows, theta), (out + out.T) / 2

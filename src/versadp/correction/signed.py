@@ -80,27 +80,27 @@ class Signed:
     def prepare(self, batch: Batch, rng: np.random.Generator) -> Points:
         """Draw the points of a batch."""
         record, z, weight = self._draw(batch, rng)
-        clipped = self.units.clip(z)
-        e = z - clipped
-        q = np.einsum("ij,ij->i", e, e)
+        q = self.units.distance2(z)
         if batch.weight is not None:
             weight = weight * batch.weight[record]
         factor = np.array([profile.value(q) * weight for profile in self.profiles])
         used = factor.any(axis=0)
         order = np.flatnonzero(used)[np.argsort(record[used], kind="stable")]
-        record, z, factor = record[order], (clipped if self.clip else z)[order], factor[:, order]
+        record, z, factor = record[order], z[order], factor[:, order]
+        z = self.units.clip(z) if self.clip else z
         return Points(_sums(record, batch.rows), self.model.rows(z, record, batch), factor, batch.rows)
 
     def evaluate(self, points: Points, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
-        psi = self.model.score(points.rows, theta)
-        weight = mix @ points.factor
+        weight, total = mix @ points.factor, np.zeros((self.model.size, self.model.size))
+        if hessian:
+            psi, total = self.model.score_and_hessian(points.rows, theta, weight[0])
+        else:
+            psi = self.model.score(points.rows, theta)
         out = np.empty((points.n, len(mix), self.model.size))
         for g in range(len(mix)):
             out[:, g] = points.sums @ (psi * weight[g, :, None])
-        if not hessian:
-            return out, np.zeros((self.model.size, self.model.size))
-        return out, self.model.hessian(points.rows, theta, weight[0])
+        return out, total
 
     def _draw(self, batch: Batch, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Return (record, point, weight) of X1 and of its second randomisations."""

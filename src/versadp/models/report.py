@@ -77,7 +77,7 @@ def raw_share(answer: Answer, seed: int) -> float | None:
         few = replace(few, weight=few.weight**2)
     points = Signed(model, units, (One(),), near=2, far=2).prepare(few, rng)
     psi, hessian = model.score(points.rows, found.theta), found.info["hessian"]
-    raw = points.factor[0] @ np.einsum("ip,pq,iq->i", psi, np.linalg.inv(hessian), psi) / points.n
+    raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(hessian), psi) / points.n
     achieved = np.trace(found.cov @ hessian) * found.n
     share = float(raw / achieved) if achieved > 0 else 0.0
     return min(share, 1.0) if share > 0 else None
