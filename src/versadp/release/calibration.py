@@ -47,7 +47,7 @@ SHARE_OF_DELTA = {1: 0.95, 2: 0.85, 3: 0.75}
 SHARE_BEYOND = 0.6
 SHARE_OF_RISK = 0.45
 MIN_EPSILON, MAX_EPSILON = 1e-4, 18.0  # of one category; at 18 it is redrawn once in ten million times
-STEP, STEPS = 1.0, 6  # of the log odds of what categories get of what they could have
+STEP, STEPS, FLAT = 1.0, 6, 0.01  # of the log odds of what categories get of what they could have
 _ROUGH, _FINE = 3e-2, 1e-9
 
 
@@ -222,11 +222,12 @@ def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float],
     most = solve_parameter(alone, goal, MIN_EPSILON, MAX_EPSILON, tolerance=tolerance)
     if not schema.numeric:
         return keeps(most), None
+    rough = _as_pair(goal, rate)
     ratios: dict[float, float] = {}  # of the exact shift to the limit's: a smooth function of the log odds
 
     def cost(log_odds: float) -> float:
         keep = keeps(most / (1 + math.exp(-log_odds)))
-        problem = _problem(schema, goal, "record", rate, keep)
+        problem = _problem(schema, rough, "record", rate, keep)
         try:
             ratio = _line(ratios, log_odds)
             if not ratios or not min(ratios) <= log_odds <= max(ratios):  # a guess, no more
@@ -237,8 +238,18 @@ def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float],
         except InfeasibleError:
             return math.inf
 
-    best = _least(cost, math.log(len(levels) / math.sqrt(len(schema.numeric))), STEP)
+    start = 1.3 * math.log(len(levels)) - 0.75 * math.log(len(schema.numeric))  # near the best of many scans
+    best = _least(cost, start, STEP)
     return keeps(most / (1 + math.exp(-best))), _line(ratios, best)
+
+
+def _as_pair(goal: Target, rate: float) -> Target:
+    """Return the pair (epsilon, delta) that touches an (alpha, beta) target halfway: quick, and enough to compare."""
+    if goal.alpha is None or goal.beta is None or not 0 < goal.alpha < goal.beta:
+        return goal
+    epsilon = 0.5 * math.log(goal.beta / goal.alpha)
+    delta = 1 - goal.beta - goal.alpha * math.exp(epsilon)
+    return target(epsilon, delta) if delta > 1.1 * rate else goal
 
 
 def _line(known: dict[float, float], at: float) -> float | None:
@@ -259,9 +270,9 @@ def _least(cost: Callable[[float], float], start: float, step: float) -> float:
     """Walk downhill from a start to a valley, and return the bottom of the parabola through it."""
     left, right, here = ((x, cost(x)) for x in (start - step, start + step, start))
     for _ in range(STEPS):
-        if left[1] < here[1]:
+        if left[1] < here[1] - FLAT:
             left, here, right = (left[0] - step, cost(left[0] - step)), left, here
-        elif right[1] < here[1]:
+        elif right[1] < here[1] - FLAT:
             left, here, right = here, right, (right[0] + step, cost(right[0] + step))
         else:
             break

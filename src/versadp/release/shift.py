@@ -94,6 +94,8 @@ class ShiftProblem:
 
         `ratio` is a guess at how many times the limit's it is.
         """
+        if self.dim == 1 and tolerance >= _ROUGH:  # the bracket's lower end was solved for on the exact curve
+            return self.bracket[0]
         near = None if ratio is None else ratio * self.bracket[0]
         profile = partial(self.profile, partial(symmetric_laplace, self.dim))
         return search_parameter(profile, self.goal, *self.bracket, tolerance=tolerance, near=near)
