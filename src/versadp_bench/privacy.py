@@ -39,7 +39,7 @@ def calibration() -> Iterator[Figure]:
         "advantage": lambda x: {"advantage": 0.3 + 0.1 * x},
         "alpha, beta": lambda x: {"alpha": 0.05, "beta": 0.6 - 0.1 * x},
     }
-    for dim, limit in ((6, 200), (100, 200), (10_000, 2000)):
+    for dim, limit in ((2, 200), (6, 200), (100, 200), (10_000, 2000)):
         for what, levels in (("", ()), (", 10 categories", range(2, 51, 5))):
             schema = _schema(dim, levels)
             for name, goal in kinds.items():
@@ -50,7 +50,7 @@ def calibration() -> Iterator[Figure]:
 
 
 def _calibrate_next(schema: vdp.Schema, goal: Callable[[float], dict[str, float]], steps: Iterator[float]) -> None:
-    vdp.calibrate(schema, **goal(float(next(steps))))  # type: ignore[arg-type]
+    vdp.calibrate(schema, **goal(float(next(steps))))  # type: ignore[arg-type] # options by name
 
 
 BENCHMARKS = {"accounting": accounting, "calibrate": calibration}

@@ -41,7 +41,7 @@ def fit(
     style: str,
     **options: Any,
 ) -> None:
-    """Fit FORMULA, e.g. "y ~ age + income", to the release in DIR.
+    """Fit a FORMULA such as "y ~ age + income" to the release in DIR.
 
     Exits with 1 if there is no estimate.
     """

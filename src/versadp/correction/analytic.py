@@ -48,7 +48,7 @@ class Analytic:
     units: Units
     names: tuple[str, ...] = ("analytic",)
 
-    def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, Array, Array | None]:  # noqa: ARG002
+    def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, Array, Array | None]:  # noqa: ARG002 - as all parts
         """Return design, response and weights: there is nothing to draw."""
         m, y = self.model.rows(batch.z, None, batch)
         return m, y, batch.weight

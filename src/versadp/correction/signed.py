@@ -120,7 +120,7 @@ class Signed:
         for records, count, share in ((near, self.near, np.ones(near.size)), (far, self.far, chance)):
             if records.size and count:
                 parts += self._around(batch.z, records, count, share, rng)
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value] # three columns
 
     def _around(
         self, z: Array, records: NDArray[np.int64], count: int, share: Array, rng: np.random.Generator

@@ -47,7 +47,7 @@ class _Summing(ABC):
         total: Any = None
         for part in self.map(function, batches):
             total = part if total is None else _add(total, part)
-        return total  # type: ignore[no-any-return]
+        return total  # type: ignore[no-any-return] # sums of tuples
 
 
 def _add(left: Any, right: Any) -> Any:

@@ -131,7 +131,7 @@ class Family:
     def _sums(self, item: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
         prepared = item if isinstance(item, list) else self._draw(item)
         if len(self.parts) == 1 and hasattr(self.parts[0], "sums"):
-            return self.parts[0].sums(prepared[0], theta, hessian=hessian)  # type: ignore[no-any-return]
+            return self.parts[0].sums(prepared[0], theta, hessian=hessian)  # type: ignore[no-any-return] # parts need not have it
         score: Array | None = None
         total = np.zeros((self.size, self.size))
         at = 0

@@ -36,7 +36,7 @@ class Huber(IndexLoss):
         r = np.abs(u - y)
         return np.where(r <= self.k, 0.5 * r * r, self.k * r - 0.5 * self.k**2)
 
-    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:  # noqa: ARG002
+    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
         r = u - y
         return (np.clip(r, -self.k, self.k), (np.abs(r) <= self.k).astype(float), *zeros(u, 2))[:order]

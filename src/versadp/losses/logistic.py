@@ -28,7 +28,7 @@ class Logistic(IndexLoss):
         """Return the loss."""
         return np.logaddexp(0.0, u) - y * u
 
-    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:  # noqa: ARG002
+    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
         p = self.mean(u)
         v = p * (1.0 - p)

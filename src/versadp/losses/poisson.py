@@ -31,7 +31,7 @@ class Poisson(IndexLoss):
         """Return the loss."""
         return self.mean(u) - y * u
 
-    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:  # noqa: ARG002
+    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
         e = self.mean(u)
         return (e - y, e, e, e)[:order]

@@ -100,7 +100,7 @@ class Custom:
 
     def laplacian(self, x: Array, theta: Array) -> Array:
         """Return the user's Laplacian in x, each column weighted by its squared noise scale, of each record."""
-        return self._checked(self.loss.laplacian(x, theta), (len(x),), "the laplacian")  # type: ignore[attr-defined]
+        return self._checked(self.loss.laplacian(x, theta), (len(x),), "the laplacian")  # type: ignore[attr-defined] # asked for before
 
     def gradient(self, x: Array, theta: Array) -> Array:
         """Return the gradient in theta of each record: the user's, or central differences."""

@@ -29,6 +29,6 @@ class Squared(IndexLoss):
         """Return the loss."""
         return 0.5 * (u - y) ** 2
 
-    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:  # noqa: ARG002
+    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
         return (u - y, np.ones_like(u), *zeros(u, 2))[:order]

@@ -31,9 +31,9 @@ def compiled(function: Callable[..., Any], free: frozenset[str] = frozenset()) -
     """Compile, and keep the machine code on disk where there is a place for it."""
     options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", *free}, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return] # numba has no types
     except RuntimeError:  # no writable place for the cache
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        return numba.njit(**options)(function)  # type: ignore[no-any-return] # numba has no types
 
 
 def summing(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -49,7 +49,7 @@ def to_pld(profile: PrivacyProfile, mesh: float = 1e-4) -> Any:
         raise MissingExtraError("dp-accounting is not installed", hint=hint) from absent
     mesh = inputs.number("mesh", mesh, 0.0, 1.0, open_low=True)
     tries = np.append(np.logspace(-3, np.log10(_FARTHEST), 80), _FARTHEST)
-    far = profile._curve(tries)[0] > profile.delta_floor + _TAIL  # noqa: SLF001
+    far = profile._curve(tries)[0] > profile.delta_floor + _TAIL
     last = min(int(np.count_nonzero(far)), len(tries) - 1)
     top = min(float(tries[last]), profile.pure_epsilon)
     losses = connect_dots(profile, mesh, int(np.ceil(top / mesh)) + 1)

@@ -45,7 +45,7 @@ class Shifted(Layer):
 
     @property
     def _kinks(self) -> Array:
-        kinks = self.base._kinks  # noqa: SLF001
+        kinks = self.base._kinks
         return np.unique(np.abs(np.add.outer(np.append(kinks, -kinks), self.atoms.losses)))
 
     def _title(self) -> str:
@@ -59,7 +59,7 @@ class Shifted(Layer):
 
     def _mix(self, epsilon: Array, losses: Array, masses: Array) -> tuple[Array, Array]:
         points, where = np.unique(epsilon[:, None] - losses, return_inverse=True)
-        delta, alarms = self.base._signed(points)  # noqa: SLF001
+        delta, alarms = self.base._signed(points)
         where = where.reshape(len(epsilon), len(losses))
         return up((delta[where] * masses).sum(axis=1), 4), (alarms[where] * (masses * np.exp(-losses))).sum(axis=1)
 
@@ -163,7 +163,7 @@ def compose(*profiles: PrivacyProfile) -> PrivacyProfile:
     parts = _Parts()
     for profile in real:
         parts.add(profile)
-    counted = Counter(_core(p)._title() for p in real)  # noqa: SLF001
+    counted = Counter(_core(p)._title() for p in real)
     title = " + ".join(f"{n} times {name}" if n > 1 else name for name, n in counted.items())
     return _assemble(parts, title)
 

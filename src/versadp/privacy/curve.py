@@ -204,17 +204,17 @@ def curve(dim: int, shift: float, epsilon: Array) -> tuple[Array, Array, Array]:
     core = np.exp(law.log_cdf(ends[0]))  # the ball in which every direction belongs to A
     found = np.full(epsilon.shape, np.nan)
     mass_q, mass_p, error = found.copy(), found.copy(), np.full(epsilon.shape, np.inf)
-    todo, n, both = np.arange(len(epsilon)), _FIRST, np.empty((2, len(epsilon), 0))
-    while todo.size and n < _LAST:
+    rest, n, both = np.arange(len(epsilon)), _FIRST, np.empty((2, len(epsilon), 0))
+    while rest.size and n < _LAST:
         n *= 2
-        both = _refined(both, partial(_masses, law, shift, epsilon[todo], (ends[0][todo], ends[1][todo])), n)
+        both = _refined(both, partial(_masses, law, shift, epsilon[rest], (ends[0][rest], ends[1][rest])), n)
         q, p = both
         fine, coarse = _clenshaw_curtis(n)[1], _clenshaw_curtis(n // 2)[1]
         # sums along rows, not matrix products, whose rounding depends on the other rows
-        mass_q[todo], mass_p[todo] = core[todo] + (q * fine).sum(axis=1), (p * fine).sum(axis=1)
-        error[todo] = np.abs(((q - p) * fine).sum(axis=1) - ((q - p)[:, ::2] * coarse).sum(axis=1))
-        delta = mass_q[todo] - mass_p[todo]
-        loose = error[todo] > _CLOSE * delta
-        todo, both = todo[loose], both[:, loose]
+        mass_q[rest], mass_p[rest] = core[rest] + (q * fine).sum(axis=1), (p * fine).sum(axis=1)
+        error[rest] = np.abs(((q - p) * fine).sum(axis=1) - ((q - p)[:, ::2] * coarse).sum(axis=1))
+        delta = mass_q[rest] - mass_p[rest]
+        loose = error[rest] > _CLOSE * delta
+        rest, both = rest[loose], both[:, loose]
     error += _ROUNDING * (1 + epsilon) * (mass_q + mass_p) + (2 * _TAIL if edge < 1 else 0.0)
     return mass_q - mass_p, error, np.exp(-epsilon) * mass_p

@@ -104,7 +104,7 @@ def connect_dots(profile: PrivacyProfile, mesh: float, count: int) -> Losses:
     >>> bool(abs(losses.delta(0.01)[100] - gaussian(1.0).delta(1.0)) < 1e-12)
     True
     """
-    return from_deltas(profile._curve(_mesh(mesh, 0, count))[0], mesh)  # noqa: SLF001
+    return from_deltas(profile._curve(_mesh(mesh, 0, count))[0], mesh)
 
 
 def from_deltas(delta: Array, mesh: float) -> Losses:
@@ -160,7 +160,7 @@ def coarsen(losses: Array, masses: Array, count: int) -> tuple[Array, Array]:
 
     mesh = float(losses[-1]) / count
     profile = Discrete(tuple(losses.tolist()), tuple(masses.tolist()), "")
-    delta = profile._curve(_mesh(mesh, 0, count))[0]  # noqa: SLF001
+    delta = profile._curve(_mesh(mesh, 0, count))[0]
     delta[-1] = 0.0
     grid = from_deltas(delta, mesh)
     return _mesh(mesh, -count, count), np.maximum(grid.masses, 0.0)
@@ -192,7 +192,7 @@ class Convolved(PrivacyProfile):
         return (*inherited, f"composed on a mesh of {self.mesh:.2g}: delta is too large by at most {self.excess:.1g}")
 
     def _title(self) -> str:
-        counted = Counter(p._title() for p in self.members_of_grid)  # noqa: SLF001
+        counted = Counter(p._title() for p in self.members_of_grid)
         return " + ".join(f"{n} times {name}" if n > 1 else name for name, n in counted.items())
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
@@ -206,7 +206,7 @@ class Convolved(PrivacyProfile):
         beyond = epsilon > (last + 1) * self.mesh
         if beyond.any():  # basic composition: the epsilon in equal parts, the deltas added
             share = epsilon[beyond] / len(self.members_of_grid)
-            basic = sum(p._curve(share)[0] for p in self.members_of_grid)  # noqa: SLF001
+            basic = sum(p._curve(share)[0] for p in self.members_of_grid)
             value[beyond] = np.minimum(value[beyond], basic)
             alarms[beyond] = 0.0
         return value, np.maximum(alarms, 0.0)
@@ -215,7 +215,7 @@ class Convolved(PrivacyProfile):
 def _tail(profile: PrivacyProfile) -> float:
     """Return an epsilon at which delta has come within `_NOTHING` of its floor, or `_FARTHEST`."""
     tries = np.append(np.logspace(-3, np.log10(_FARTHEST), 60), _FARTHEST)
-    values = profile._curve(tries)[0]  # noqa: SLF001
+    values = profile._curve(tries)[0]
     close = np.flatnonzero(values <= profile.delta_floor + _NOTHING)
     return float(tries[close[0]]) if close.size else _FARTHEST
 

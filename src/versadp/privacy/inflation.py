@@ -40,10 +40,10 @@ class ZeroInflated(Layer):
         return self.exact_rate + (1 - self.exact_rate) * share if share else self.exact_rate
 
     def _title(self) -> str:
-        return f"{self.base._title()}, {self.exact_rate:.6g} of the records unchanged"  # noqa: SLF001
+        return f"{self.base._title()}, {self.exact_rate:.6g} of the records unchanged"
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
-        value, alarms = self.base._curve(epsilon)  # noqa: SLF001
+        value, alarms = self.base._curve(epsilon)
         inflated = np.where(value > 0, up(self.exact_rate + (1 - self.exact_rate) * value), self.exact_rate)
         return inflated, (1 - self.exact_rate) * alarms
 

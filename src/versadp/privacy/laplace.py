@@ -117,7 +117,7 @@ class SymmetricLaplace(PrivacyProfile):
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
         if self.dim == 1:
             return self._laplace(epsilon)
-        bound, alarms = SymmetricLaplaceLimit(self.shift)._curve(epsilon)  # noqa: SLF001
+        bound, alarms = SymmetricLaplaceLimit(self.shift)._curve(epsilon)
         value = np.full(epsilon.shape, up(-np.expm1(-self.shift / _ROOT2), 4))
         alarms = np.where(epsilon > _NEAR_ZERO, alarms, 0.5 * np.exp(-self.shift / _ROOT2))
         away = epsilon > _NEAR_ZERO

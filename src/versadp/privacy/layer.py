@@ -40,7 +40,7 @@ class Layer(PrivacyProfile):
 
     @property
     def _kinks(self) -> NDArray[np.float64]:
-        return self.base._kinks  # noqa: SLF001
+        return self.base._kinks
 
     def _title(self) -> str:
-        return self.base._title()  # noqa: SLF001
+        return self.base._title()

@@ -52,7 +52,7 @@ def draw(profile: PrivacyProfile, path: str | Path | None = None) -> Any:
         right.axhline(profile.delta_floor, color="0.6", linestyle="--", label="floor")
         right.legend()
     right.set(xlabel="epsilon", ylabel="delta", xlim=(0, float(epsilon[-1])), ylim=(0, None))
-    figure.suptitle(profile._title(), fontsize="medium")  # noqa: SLF001
+    figure.suptitle(profile._title(), fontsize="medium")
     if path is not None:
         figure.savefig(path)
     return figure

@@ -48,16 +48,16 @@ def least_epsilon(profile: PrivacyProfile, wanted: Array) -> Array:
     """
     last = min(profile.pure_epsilon, _FARTHEST)
     high = np.full(wanted.shape, min(1.0, last))
-    short = profile._curve(high)[0] > wanted  # noqa: SLF001
+    short = profile._curve(high)[0] > wanted
     while (high[short] < last).any():
         high = np.where(short, np.minimum(4 * high, last), high)
-        short = profile._curve(high)[0] > wanted  # noqa: SLF001
+        short = profile._curve(high)[0] > wanted
     if short.any() and np.isinf(profile.pure_epsilon):
         raise ParameterError(f"no epsilon below {_FARTHEST:g} holds at this delta", hint="ask for a larger delta")
     target = np.maximum(wanted, 1e-300)
 
     def above(eps: Array) -> Array:  # log of the ratio, which tells neighbouring floats apart
-        return np.asarray(np.log(np.maximum(profile._curve(eps)[0], 1e-300) / target))  # noqa: SLF001
+        return np.asarray(np.log(np.maximum(profile._curve(eps)[0], 1e-300) / target))
 
     return crossing(above, np.zeros_like(high), high)[1]
 
@@ -83,7 +83,7 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
     >>> least_beta(gaussian(1.0), np.array([0.05])).round(6)
     array([0.740489])
     """
-    kinks = profile._kinks  # noqa: SLF001
+    kinks = profile._kinks
     if kinks.size or len(rates) > _MANY:
         eps = _bracketed(profile, rates)
     else:
@@ -91,7 +91,7 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
         lost = np.isnan(eps)
         if lost.any():
             eps[lost] = _bracketed(profile, rates[lost])
-    best = _line(eps, profile._signed(eps)[0], rates)  # noqa: SLF001
+    best = _line(eps, profile._signed(eps)[0], rates)
     return np.maximum(best, highest_line(profile, kinks, rates)) if kinks.size else best
 
 
@@ -118,7 +118,7 @@ def highest_line(profile: PrivacyProfile, kinks: Array, rates: Array) -> Array:
     array([0.728172])
     """
     eps = np.append(kinks, -kinks)[:, None]
-    return np.asarray(_line(eps, profile._signed(eps.ravel())[0][:, None], rates).max(axis=0))  # noqa: SLF001
+    return np.asarray(_line(eps, profile._signed(eps.ravel())[0][:, None], rates).max(axis=0))
 
 
 def _line(eps: Array, delta: Array, rates: Array) -> Array:
@@ -154,7 +154,7 @@ def beta_from(profile: PrivacyProfile, rate: float, start: tuple[float, float]) 
     >>> abs(value - gaussian(1.0).beta(0.05)) < 1e-5, abs(beta_from(gaussian(1.0), 0.05, start)[0] - value) < 1e-5
     (True, True)
     """
-    if not profile._kinks.size:  # noqa: SLF001
+    if not profile._kinks.size:
         eps, slope = np.array(start)[:, None]
         value, eps, slope = _touch(profile, np.array([rate]), eps, slope, _NEAR)
         if np.isfinite(eps[0]):
@@ -170,7 +170,7 @@ def _touch(profile: PrivacyProfile, rates: Array, eps: Array, slope: Array, near
         at, rate = eps[todo], rates[todo]
         step = 1e-4 * np.maximum(np.abs(at), 0.01)
         fresh = bool(np.isnan(slope[todo]).any())
-        delta, alarms = profile._signed(np.concatenate([at, at + step]) if fresh else at)  # noqa: SLF001
+        delta, alarms = profile._signed(np.concatenate([at, at + step]) if fresh else at)
         logs = np.log(np.maximum(alarms, 5e-324))
         if fresh:
             slope[todo] = (logs[len(at) :] - logs[: len(at)]) / step
@@ -194,7 +194,7 @@ def _bracketed(profile: PrivacyProfile, rates: Array) -> Array:
     target = np.log(rates)
 
     def above(eps: Array) -> Array:
-        return np.asarray(np.log(np.maximum(profile._signed(eps)[1], 5e-324)) - target)  # noqa: SLF001
+        return np.asarray(np.log(np.maximum(profile._signed(eps)[1], 5e-324)) - target)
 
     # where the curve is smooth an error in ε enters squared
     return crossing(above, *_brackets(profile, rates), tolerance=1e-6)[0]
@@ -205,12 +205,12 @@ def _brackets(profile: PrivacyProfile, rates: Array) -> tuple[Array, Array]:
     if len(rates) > _MANY:  # one look at the whole curve serves all
         steps = np.logspace(-4, 3, 700)
         grid = np.concatenate([-steps[::-1], [0.0], steps])
-        alarms = np.minimum.accumulate(profile._signed(grid)[1])  # noqa: SLF001
+        alarms = np.minimum.accumulate(profile._signed(grid)[1])
         right = np.clip(np.searchsorted(-alarms, -rates), 1, len(grid) - 1)
         return grid[right - 1], grid[right]
     low, high = -np.ones_like(rates), np.ones_like(rates)
     for _ in range(20):
-        alarms = profile._signed(np.concatenate([low, high]))[1].reshape(2, -1)  # noqa: SLF001
+        alarms = profile._signed(np.concatenate([low, high]))[1].reshape(2, -1)
         early, late = alarms[0] < rates, alarms[1] > rates
         low, high = np.where(early, 4 * low, low), np.where(late, 4 * high, high)
         if not (early.any() or late.any()):

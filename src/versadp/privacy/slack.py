@@ -35,17 +35,17 @@ class WithSlack(Layer):
         """The ε from which on the bound would rise; any ε gives a valid bound, so its error enters squared."""
         base, log_tv = self.base, np.log(self.tv)
         high = np.ones(1)
-        while base._curve(high)[1][0] > self.tv and high[0] < 700:  # noqa: SLF001
+        while base._curve(high)[1][0] > self.tv and high[0] < 700:
             high = 2 * high
 
         def above(eps: Array) -> Array:
-            return np.asarray(np.log(np.maximum(base._curve(eps)[1], 5e-324)) - log_tv)  # noqa: SLF001
+            return np.asarray(np.log(np.maximum(base._curve(eps)[1], 5e-324)) - log_tv)
 
         return float(crossing(above, np.zeros(1), np.minimum(high, 700.0), tolerance=1e-9)[1][0])
 
     @cached_property
     def _lowest(self) -> float:
-        value = float(self.base._curve(np.array([self._turn]))[0][0])  # noqa: SLF001
+        value = float(self.base._curve(np.array([self._turn]))[0][0])
         return float(up(value + (1 + np.exp(self._turn)) * self.tv, 2))
 
     @property
@@ -65,10 +65,10 @@ class WithSlack(Layer):
 
     @property
     def _quick_floor(self) -> float:
-        return self.base._quick_floor + 2 * self.tv  # noqa: SLF001
+        return self.base._quick_floor + 2 * self.tv
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
-        value, alarms = self.base._curve(epsilon)  # noqa: SLF001
+        value, alarms = self.base._curve(epsilon)
         rising = alarms <= self.tv
         with np.errstate(over="ignore"):
             bound = up(value + (1 + np.exp(epsilon)) * self.tv, 2)

@@ -100,20 +100,6 @@ def search_parameter(
 ) -> float:
     """Return what `solve_parameter` does, unchecked: to (alpha, beta) targets it may be a little off.
 
-    Parameters
-    ----------
-    profile_of, goal, low, high, tolerance, near, within
-        As there.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InfeasibleError
-        If not even `low` meets the target; the message says what `low` gives.
-
     Examples
     --------
     >>> from versadp.privacy import gaussian

@@ -33,7 +33,7 @@ class Target:
         assert self.epsilon is not None
         assert self.delta is not None
         found = float(profile.delta(self.epsilon))
-        floor = profile._quick_floor  # noqa: SLF001
+        floor = profile._quick_floor
         if min(found, self.delta) <= floor:
             return self.delta - found
         # what is above the floor is nearly a power of the shift: in logarithms the search is almost linear

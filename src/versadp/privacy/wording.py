@@ -45,7 +45,7 @@ def describe(profile: PrivacyProfile) -> str:
       between data sets that differ in one record (replace one); their number and the public columns are the same
     """
     pairs = ", ".join(f"({e:g}, {_up(profile.delta(e))})" for e in _EPSILONS)
-    lines = [f"Privacy of {profile._title()}", f"  (epsilon, delta): {pairs}"]  # noqa: SLF001
+    lines = [f"Privacy of {profile._title()}", f"  (epsilon, delta): {pairs}"]
     if profile.pure_epsilon < float("inf") and profile.delta_floor == 0:
         lines.append(f"  pure: epsilon {_up(profile.pure_epsilon, 6)} with delta 0")
     share = profile.exact_share

@@ -44,13 +44,13 @@ class Worst(PrivacyProfile):
 
     @property
     def _kinks(self) -> Array:  # and others, where members cross; 0 stands for them
-        return np.concatenate([[0.0], *(p._kinks for p in self.members)])  # noqa: SLF001
+        return np.concatenate([[0.0], *(p._kinks for p in self.members)])
 
     def _title(self) -> str:
-        return "the worst of " + "; ".join(p._title() for p in self.members)  # noqa: SLF001
+        return "the worst of " + "; ".join(p._title() for p in self.members)
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
-        curves = [p._curve(epsilon) for p in self.members]  # noqa: SLF001
+        curves = [p._curve(epsilon) for p in self.members]
         values, alarms = np.stack([v for v, _ in curves]), np.stack([a for _, a in curves])
         best = np.argmax(values, axis=0)
         columns = np.arange(len(epsilon))

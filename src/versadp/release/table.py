@@ -124,7 +124,7 @@ def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
         ("arrow", data.implementation.is_pyarrow()),
     ):
         if is_kind:
-            return data, kind  # type: ignore[return-value]
+            return data, kind  # type: ignore[return-value] # a literal, by the loop
     raise DataError(f"tables of {data.implementation} are not supported", hint="convert to pandas, polars or arrow")
 
 
