@@ -1,5 +1,7 @@
 """What real tables and users bring along: outliers, sorted files, weights, units far from 1, constant functions."""
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,3 +103,21 @@ def test_a_target_on_its_floor_leaves_nothing_for_categories():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"])})
     with pytest.raises(InfeasibleError, match="floor"):
         vdp.calibrate(schema, epsilon=1.0, delta=0.05, exact_rate=0.05)
+
+
+@pytest.mark.parametrize("seed", [48, 139, 225])
+def test_a_flat_loss_is_never_passed_off_as_an_estimate_far_away(seed):
+    """Any number from 35 to 41 is a median of these ages; a search that ran away once came back as converged."""
+    people = pd.DataFrame({"x": [23.0, 41.0, 77.0, 35.0] * 2500, "y": 0})
+    schema = vdp.Schema({"x": vdp.Bounded(18, 90), "z": vdp.Bounded(0, 1), "y": vdp.Public()})
+    release = vdp.Mechanism(schema, scale=0.45, exact_rate=0.085).release(people.assign(z=0.5), insecure_seed=seed)
+    found = vdp.fit(release, loss=lambda x, theta: np.abs(x[:, 0] - theta[0]), start=[40.0])
+    assert not found.converged or (30 < np.asarray(found.params)[0] < 46 and np.asarray(found.bse)[0] > 0)
+
+
+def test_a_step_without_a_variance_is_no_small_step():
+    module = importlib.import_module("versadp.estimation.efficient")
+    one = np.arange(1)
+    for cov in (-1.0, 0.0):
+        assert module._size(module._Step(np.ones(1), np.full((1, 1), cov)), one) == np.inf
+    assert module._size(module._Step(np.zeros(1), np.zeros((1, 1))), one) == 0.0

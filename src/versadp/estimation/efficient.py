@@ -190,8 +190,13 @@ def _group_step(moments: Moments, groups: Groups) -> _Step:
 def _size(step: _Step, group: NDArray[np.int64]) -> float:
     """Length of a step in standard errors, over a group."""
     move: Array = step.move[group]
-    inverse = np.linalg.pinv(step.cov[np.ix_(group, group)], hermitian=True)
-    return float(np.sqrt(np.maximum(move @ inverse @ move, 0.0)))
+    if not move.any():  # members that do not vary: there is nowhere to go
+        return 0.0
+    try:
+        squared = float(move @ np.linalg.solve(step.cov[np.ix_(group, group)], move))
+    except np.linalg.LinAlgError:
+        return np.inf
+    return float(np.sqrt(squared)) if squared > 0 else np.inf
 
 
 def _failed(theta: Array, outcome: str, family: Family) -> Fit:

@@ -78,7 +78,8 @@ def influence_scale(model: CustomModel, units: Units, batch: Batch, theta: Array
                 scale = (model.loss.gradient(x, theta) @ np.linalg.inv((bend + bend.T) / 2)).std(axis=0)
         except (ParameterError, np.linalg.LinAlgError):
             return usual
-        scale = np.where(np.isfinite(scale) & (scale > 0), scale, usual)
+        # where a loss is flat no step would be wide enough
+        scale = np.where(np.isfinite(scale) & (scale > 0), np.minimum(scale, 100 * usual), usual)
         steps = 0.1 * scale
     return scale
 
