@@ -209,13 +209,28 @@ def _smoothed(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float
     quantile = loss.tau if isinstance(loss, Check) else 0.0
     b, gain = np.sqrt(rate * t / 2) + 1e-300, (1 - rate) / rate
     share, density = step(v, bandwidth)
+    side, fall, slow = _tails(v, b, bandwidth)
+    first = share - quantile + gain / 2 * (2 * share - 1) - gain / 2 * side
+    return first, -gain / 2 * slow * b / (2 * t + 1e-300), (1 + gain) * density - gain / (2 * b) * fall
+
+
+def _tails(v: Array, b: float, bandwidth: float) -> tuple[Array, Array, Array]:
+    """Return sign(x)(1 - e^-|x|/b), e^-|x|/b and (1 + |x|/b) e^-|x|/b, smoothed by the kernel.
+
+    Beyond the kernel's reach the kink is not met, and the exponential carries the values at its end further.
+    """
     nodes, weights = _kernel_nodes() if bandwidth > 0 else (np.zeros(1), np.ones(1))
-    at = v[:, None] + bandwidth * nodes
+    near = np.flatnonzero(np.abs(v) < bandwidth)
+    at = np.append(v[near], bandwidth)[:, None] + bandwidth * nodes
     size = np.abs(at) / b
-    fall = np.exp(-size)
-    first = share - quantile + gain / 2 * (2 * share - 1) - gain / 2 * (np.sign(at) * (1 - fall)) @ weights
-    by_t = -gain / 2 * (fall * (1 + size)) @ weights * b / (2 * t + 1e-300)
-    return first, by_t, (1 + gain) * density - gain / (2 * b) * fall @ weights
+    each = np.exp(-size)
+    side, fall, slow = (np.sign(at) * (1 - each)) @ weights, each @ weights, (each * (1 + size)) @ weights
+    further = np.maximum(np.abs(v) - bandwidth, 0.0) / b
+    left = np.exp(-further)
+    out = np.sign(v) * (1 - left * fall[-1]), left * fall[-1], left * (slow[-1] + further * fall[-1])
+    for whole, part in zip(out, (side, fall, slow), strict=True):
+        whole[near] = part[:-1]
+    return out
 
 
 def _interpolate(grid: Array, table: Array, v: Array) -> Array:

@@ -1,6 +1,6 @@
-"""Compiled loops of the Laplacian form: one pass over the records, no array of intermediate geometry.
+"""Compiled loops of the corrections: one pass over the points, no array of intermediate geometry.
 
-The formulas stand in `laplacian.py`; losses are evaluated outside, by their own numpy code, between the two loops.
+The formulas stand in `laplacian.py`; losses are evaluated outside, by their own numpy code, between two loops.
 """
 
 from __future__ import annotations
@@ -29,6 +29,29 @@ def distance2(z: Array, lower: Array, upper: Array, out: Array) -> None:
             e = max(lower[j] - z[i, j], z[i, j] - upper[j], 0.0)
             q += e * e
         out[i] = q
+
+
+@compiled
+def clip_to_box(z: Array, lower: Array, upper: Array, out: Array) -> None:
+    """Write squared distances to the box, and move points to the nearest of the box."""
+    for i in range(z.shape[0]):
+        q = 0.0
+        for j in range(z.shape[1]):
+            nearest = min(max(z[i, j], lower[j]), upper[j])
+            e = z[i, j] - nearest
+            z[i, j] = nearest
+            q += e * e
+        out[i] = q
+
+
+@summing
+def add_scores(m: Array, s: Array, weight: Array, record: NDArray[np.int64], out: Array) -> None:
+    """Add `weight[g, i] s[i] m[i]` of each point i to row `record[i]` of the scores `out` (n, G, p)."""
+    for i in range(m.shape[0]):
+        for g in range(weight.shape[0]):
+            factor = weight[g, i] * s[i]
+            for j in range(m.shape[1]):
+                out[record[i], g, j] += factor * m[i, j]
 
 
 @summing

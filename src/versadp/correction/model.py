@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.kernel import distance2, weighted_squares
+from versadp.correction.kernel import add_scores, clip_to_box, distance2, weighted_squares
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ class Units:
         """Return the nearest points of the box."""
         return np.clip(z, self.lower, self.upper)
 
+    def clip_in_place(self, z: Array) -> Array:
+        """Move points to the nearest of the box and return their squared distances to it."""
+        out = np.empty(len(z))
+        clip_to_box(z, self.lower, self.upper, out)
+        return out
+
     def distance2(self, z: Array) -> Array:
         """Return squared distances to the box."""
         out = np.empty(len(z))
@@ -100,8 +106,13 @@ class Model(ABC):
         """Return the score of each row, (m, p)."""
 
     @abstractmethod
-    def score_and_hessian(self, rows: Any, theta: Array, weight: Array) -> tuple[Array, Array]:
-        """Return the score of each row, and the weighted sum of their Hessians."""
+    def add_up(
+        self, rows: Any, theta: Array, weight: Array, record: NDArray[np.int64], out: Array, *, hessian: bool
+    ) -> Array:
+        """Add the scores of rows, times each row of `weight` (G, m), to those of their records in `out` (n, G, p).
+
+        Returns the sum of Hessians times the first row of weights; zeros if it is not asked for.
+        """
 
 
 class IndexModel(Model):
@@ -116,11 +127,21 @@ class IndexModel(Model):
         (s,) = self.loss.derivatives(m @ theta, y, 1, self.bandwidth)
         return m * s[:, None]
 
-    def score_and_hessian(self, rows: tuple[Array, Array], theta: Array, weight: Array) -> tuple[Array, Array]:
-        """Return the score of each row, and the weighted sum of their Hessians."""
+    def add_up(
+        self,
+        rows: tuple[Array, Array],
+        theta: Array,
+        weight: Array,
+        record: NDArray[np.int64],
+        out: Array,
+        *,
+        hessian: bool,
+    ) -> Array:
+        """Add weighted scores of rows to those of their records; return the sum of Hessians."""
         m, y = rows
-        s, s1 = self.loss.derivatives(m @ theta, y, 2, self.bandwidth)
-        return m * s[:, None], weighted_squares(m, weight * s1)
+        s, *bend = self.loss.derivatives(m @ theta, y, 2 if hessian else 1, self.bandwidth)
+        add_scores(m, s, weight, record, out)
+        return weighted_squares(m, weight[0] * bend[0]) if hessian else np.zeros((self.size, self.size))
 
 
 @dataclass
@@ -227,7 +248,12 @@ class CustomModel(Model):
         """Return the gradient of the loss at each row."""
         return self.loss.gradient(rows, theta)
 
-    def score_and_hessian(self, rows: Array, theta: Array, weight: Array) -> tuple[Array, Array]:
-        """Return the gradient at each row, and the derivative of its weighted sum by central differences."""
-        out = differences(lambda t: weight @ self.loss.gradient(rows, t), theta, self.steps)
-        return self.score(rows, theta), (out + out.T) / 2
+    def add_up(
+        self, rows: Array, theta: Array, weight: Array, record: NDArray[np.int64], out: Array, *, hessian: bool
+    ) -> Array:
+        """Add weighted gradients of rows to those of their records; the Hessian is by central differences."""
+        add_scores(self.score(rows, theta), np.ones(len(record)), weight, record, out)
+        if not hessian:
+            return np.zeros((self.size, self.size))
+        total = differences(lambda t: weight[0] @ self.loss.gradient(rows, t), theta, self.steps)
+        return (total + total.T) / 2

@@ -27,6 +27,11 @@ class Profile(Protocol):
         """What it is called in a summary."""
         ...
 
+    @property
+    def compact(self) -> bool:
+        """Whether it is 0 from some distance on."""
+        ...
+
     def value(self, q: Array) -> Array:
         """Return the factor."""
         ...
@@ -37,6 +42,7 @@ class One:
     """No fading."""
 
     name: str = "none"
+    compact: bool = False
 
     def value(self, q: Array) -> Array:
         """Return 1."""
@@ -48,6 +54,7 @@ class Inside:
     """1 on the box and 0 outside; it has no derivatives there, so it serves signed draws only."""
 
     name: str = "zero"
+    compact: bool = True
 
     def value(self, q: Array) -> Array:
         """Return 1 where q is 0."""
@@ -66,6 +73,7 @@ class Fade:
 
     length: float
     rounding: float = 0.0
+    compact: bool = False
 
     @property
     def name(self) -> str:
@@ -82,6 +90,7 @@ class Damped:
     """`(1 - q/width^2)^3`, 0 beyond the width."""
 
     width: float = 2.5
+    compact: bool = True
 
     @property
     def name(self) -> str:

@@ -29,9 +29,9 @@ NEAR = 3.0  # a record within this many standard deviations of S from the box ge
 
 @dataclass(frozen=True)
 class Points:
-    """The signed points of a batch, sorted by record."""
+    """The signed points of a batch."""
 
-    sums: Any  # sparse (n, m): adds up a record's points
+    record: NDArray[np.int64]  # whose they are
     rows: Any
     factor: Array  # (members, m): weight times profile
     n: int
@@ -80,35 +80,49 @@ class Signed:
     def prepare(self, batch: Batch, rng: np.random.Generator) -> Points:
         """Draw the points of a batch."""
         record, z, weight = self._draw(batch, rng)
-        q = self.units.distance2(z)
+        q = self.units.clip_in_place(z) if self.clip else self.units.distance2(z)
         if batch.weight is not None:
-            weight = weight * batch.weight[record]
-        factor = np.array([profile.value(q) * weight for profile in self.profiles])
-        used = factor.any(axis=0)
-        order = np.flatnonzero(used)[np.argsort(record[used], kind="stable")]
-        record, z, factor = record[order], z[order], factor[:, order]
-        z = self.units.clip(z) if self.clip else z
-        return Points(_sums(record, batch.rows), self.model.rows(z, record, batch), factor, batch.rows)
+            weight *= batch.weight[record]
+        factor = np.empty((len(self.profiles), len(z)))
+        for k, profile in enumerate(self.profiles):
+            np.multiply(profile.value(q), weight, out=factor[k])
+        if all(profile.compact for profile in self.profiles):
+            used = np.flatnonzero(factor.any(axis=0))
+            record, z, factor = record[used], z[used], factor[:, used]
+        return Points(record, self.model.rows(z, record, batch), factor, batch.rows)
 
     def evaluate(self, points: Points, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
-        weight, total = mix @ points.factor, np.zeros((self.model.size, self.model.size))
-        if hessian:
-            psi, total = self.model.score_and_hessian(points.rows, theta, weight[0])
-        else:
-            psi = self.model.score(points.rows, theta)
-        out = np.empty((points.n, len(mix), self.model.size))
-        for g in range(len(mix)):
-            out[:, g] = points.sums @ (psi * weight[g, :, None])
-        return out, total
+        out = np.zeros((points.n, len(mix), self.model.size))
+        return out, self.model.add_up(points.rows, theta, mix @ points.factor, points.record, out, hessian=hessian)
 
     def _draw(self, batch: Batch, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Return (record, point, weight) of X1 and of its second randomisations."""
-        every = np.arange(batch.rows)
+        n, rate = batch.rows, self.units.exact_rate
         if not self.second:
-            return every, batch.z, np.ones(batch.rows)
-        rate = self.units.exact_rate
-        distance = np.sqrt(self.units.distance2(batch.z) / rate)
+            return np.arange(n), batch.z.copy(), np.ones(n)
+        signs = (1.0, -1.0) if self.paired else (1.0,)
+        around = self._around(batch.z, rng)
+        total = n + len(signs) * sum(records.size * count for records, count, _ in around)
+        record, z, weight = np.empty(total, dtype=np.int64), np.empty((total, self.units.dim)), np.empty(total)
+        record[:n], z[:n], weight[:n] = np.arange(n), batch.z, 1 / rate
+        at = n
+        for records, count, share in around:
+            s = stratified(rng, records.size, count, self.units.dim)
+            s *= np.sqrt(rate)
+            each = (1 - 1 / rate) / (count * len(signs)) / share
+            for sign in signs:
+                part = slice(at, at + records.size * count)
+                block = z[part].reshape(s.shape)
+                np.multiply(s, sign, out=block)
+                block += batch.z[records, None]
+                record[part], weight[part] = np.repeat(records, count), np.repeat(each, count)
+                at = part.stop
+        return record, z, weight
+
+    def _around(self, z: Array, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], int, Array]]:
+        """Return which records get how many draws (or pairs), and with which chance they do."""
+        distance = np.sqrt(self.units.distance2(z) / self.units.exact_rate)
         near, far = np.flatnonzero(distance <= NEAR), np.flatnonzero(distance > NEAR)
         chance = np.ones(far.size)
         if all(isinstance(profile, Inside) for profile in self.profiles):
@@ -116,22 +130,7 @@ class Signed:
             chance = np.exp(-(distance[far] - NEAR) / np.sqrt(2.0))
             drawn = rng.random(far.size) < chance
             far, chance = far[drawn], chance[drawn]
-        parts = [(every, batch.z, np.full(batch.rows, 1 / rate))]
-        for records, count, share in ((near, self.near, np.ones(near.size)), (far, self.far, chance)):
-            if records.size and count:
-                parts += self._around(batch.z, records, count, share, rng)
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value] # three columns
-
-    def _around(
-        self, z: Array, records: NDArray[np.int64], count: int, share: Array, rng: np.random.Generator
-    ) -> list[tuple[NDArray[np.int64], Array, Array]]:
-        """Return `count` draws, or pairs of draws, around each of some records."""
-        rate = self.units.exact_rate
-        s = stratified(rng, records.size, count, z.shape[1]) * np.sqrt(rate)
-        signs = (1.0, -1.0) if self.paired else (1.0,)
-        weight = np.repeat((1 - 1 / rate) / (count * len(signs)) / share, count)
-        owner = np.repeat(records, count)
-        return [(owner, (z[records, None] + sign * s).reshape(-1, z.shape[1]), weight) for sign in signs]
+        return [(near, self.near, np.ones(near.size)), (far, self.far, chance)]
 
 
 def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:
@@ -149,10 +148,3 @@ def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:
     s = rng.standard_normal((n, count, dim))
     s *= np.sqrt(w)[..., None]
     return s
-
-
-def _sums(record: NDArray[np.int64], n: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    starts = np.searchsorted(record, np.arange(n + 1))
-    return csr_matrix((np.ones(record.size), np.arange(record.size), starts), shape=(n, record.size))

@@ -106,8 +106,8 @@ def trace_matrix(moments: Moments, hessian: Array, group: NDArray[np.int64]) -> 
     """Return `C_ab`: the trace of the covariance of influences a and b over a group, in the metric of V."""
     centred = moments.outer - np.einsum("ap,bq->apbq", moments.score, moments.score)
     rows = np.linalg.inv(hessian)[group]
-    metric = hessian[np.ix_(group, group)]
-    return np.asarray(np.einsum("gp,apbq,hq,gh->ab", rows, centred, rows, metric, optimize=True))
+    metric = rows.T @ hessian[np.ix_(group, group)] @ rows
+    return np.asarray(np.einsum("apbq,pq->ab", centred, metric))
 
 
 def simplex_weights(matrix: Array) -> Array:
