@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.estimation.efficient import simplex_weights
+from versadp.estimation.efficient import last_steps, simplex_weights
+from versadp.estimation.family import Moments
 from versadp.estimation.newton import definite
 
 KEY = bytes(range(7, 39))  # the same noise in every run: a failure here is never bad luck
@@ -90,3 +91,35 @@ def test_methods_order_as_the_proposition_says():
         assert error["sdrcl"] < min(error["sl"], error["drcl"])
         assert error["analytic"] <= error["sdrcl"] * 1.001
         assert error["efficient"] < 0.75 * error["analytic"] or rate > 0.5
+
+
+class Staircase:
+    """A family whose mean score jumps from -1/2 to 1/2 at 0.3; one standard error is 0.1."""
+
+    names = ("one",)
+
+    def moments(self, theta, mix):
+        jump = 0.5 if theta[0] > 0.3 else -0.5
+        score = np.full((len(mix), 1), jump)
+        return Moments(100, score, np.full((1, 1, 1, 1), 1.25), np.ones((1, 1)))
+
+
+def test_a_score_that_jumps_over_zero_is_closed_in_on():
+    """Plain Newton would go to and fro by 0.5, five standard errors, for ever."""
+    found = last_steps(Staircase(), np.array([0.05]), np.ones((1, 1)), (np.arange(1),))
+    assert found.converged
+    assert found.theta[0] == pytest.approx(0.3, abs=0.04)
+
+
+@pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+@pytest.mark.parametrize("seed", [2, 30, 35, 38, 44, 66, 83])
+def test_a_median_of_whole_numbers_by_a_loss_of_ones_own(seed):
+    """Exact records sit on a few whole numbers and weigh much; these seeds failed while no step was halved."""
+    rng = np.random.default_rng(1)
+    rng.integers(18, 91, 10_000)
+    schema = vdp.Schema({name: vdp.Bounded(18, 90) for name in ("x0", "x1")})
+    table = pa.table({name: rng.integers(18, 91, 10_000) for name in schema.numeric})
+    release = vdp.Mechanism(schema, scale=0.45, exact_rate=0.085).release(table, insecure_seed=seed)
+    found = vdp.fit(release, loss=lambda x, theta: np.abs(x[:, 0] - theta[0]), start=[40.0])
+    smoothed = vdp.fit(release, loss=vdp.losses.Quantile("x0", 0.5))
+    assert abs(np.asarray(found.params)[0] - np.asarray(smoothed.params)[0]) < np.asarray(smoothed.bse)[0]

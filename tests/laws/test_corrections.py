@@ -3,6 +3,8 @@
 All losses, all forms, all extensions in one registry; the Hessian of each agrees with differences of its score.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -169,6 +171,8 @@ def test_hessians_agree_with_differences(loss, form):
     points = part.prepare(batch, rng)
     mix = np.full((1, len(part.names)), 1 / len(part.names))
     _, hessian = part.evaluate(points, THETA, mix, hessian=True)
+    if isinstance(part, Signed) and loss.kinked:  # their curvature is that of a loss that is smoothed more
+        part = replace(part, model=replace(part.model, bandwidth=LinearModel.WIDER * part.model.bandwidth))
     numeric, h = np.empty((4, 4)), 1e-5
     for j in range(4):
         e = np.zeros(4)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SUPPORTED = (Squared, Logistic, Poisson, Check, Hinge, Huber)
 NODES, GRID, SMALL = 32, 1024, 1e-4
+_AT_ZERO = np.zeros((1, 1)), np.ones((1, 1))
 
 
 @dataclass(frozen=True)
@@ -198,10 +199,18 @@ def _by_quadrature(loss: IndexLoss, v: Array, t: float, rate: float) -> tuple[Ar
 
 
 @lru_cache(maxsize=1)
-def _kernel_nodes(count: int = 400) -> tuple[Array, Array]:
-    """Return nodes of [-1, 1] and their weights under the smoothing kernel."""
+def _panel(count: int = 40) -> tuple[Array, Array]:
+    """Return nodes of [0, 1] and their weights."""
     x, w = np.polynomial.legendre.leggauss(count)
-    return x, w * kernel(x)[0]
+    return (x + 1) / 2, w / 2
+
+
+def _around_the_kink(v: Array, bandwidth: float) -> tuple[Array, Array]:
+    """Return the points at which a function with a kink at 0 is smoothed, and their weights: a panel on each side."""
+    z, w = _panel()
+    kink = np.clip(-v / bandwidth, -1.0, 1.0)[:, None]
+    at = np.concatenate([-1 + (1 + kink) * z, kink + (1 - kink) * z], axis=1)
+    return v[:, None] + bandwidth * at, np.concatenate([(1 + kink) * w, (1 - kink) * w], axis=1) * kernel(at)[0]
 
 
 def _smoothed(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, Array, Array]:
@@ -219,12 +228,12 @@ def _tails(v: Array, b: float, bandwidth: float) -> tuple[Array, Array, Array]:
 
     Beyond the kernel's reach the kink is not met, and the exponential carries the values at its end further.
     """
-    nodes, weights = _kernel_nodes() if bandwidth > 0 else (np.zeros(1), np.ones(1))
     near = np.flatnonzero(np.abs(v) < bandwidth)
-    at = np.append(v[near], bandwidth)[:, None] + bandwidth * nodes
+    at, weights = _around_the_kink(np.append(v[near], bandwidth), bandwidth) if bandwidth > 0 else _AT_ZERO
     size = np.abs(at) / b
     each = np.exp(-size)
-    side, fall, slow = (np.sign(at) * (1 - each)) @ weights, each @ weights, (each * (1 + size)) @ weights
+    terms = np.sign(at) * (1 - each), each, each * (1 + size)
+    side, fall, slow = (np.einsum("ij,ij->i", term, weights) for term in terms)
     further = np.maximum(np.abs(v) - bandwidth, 0.0) / b
     left = np.exp(-further)
     out = np.sign(v) * (1 - left * fall[-1]), left * fall[-1], left * (slow[-1] + further * fall[-1])

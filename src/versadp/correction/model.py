@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -116,10 +116,15 @@ class Model(ABC):
 
 
 class IndexModel(Model):
-    """A loss of an index: rows are a design matrix and a response."""
+    """A loss of an index: rows are a design matrix and a response.
+
+    A loss with kinks is smoothed by `bandwidth`, and its curvature by `WIDER` times that: curvature varies more than
+    the score does, and its noise goes into every standard error.
+    """
 
     loss: IndexLoss
     bandwidth: float
+    WIDER: ClassVar[float] = 1.5
 
     def score(self, rows: tuple[Array, Array], theta: Array) -> Array:
         """Return the score of each row."""
@@ -139,9 +144,14 @@ class IndexModel(Model):
     ) -> Array:
         """Add weighted scores of rows to those of their records; return the sum of Hessians."""
         m, y = rows
-        s, *bend = self.loss.derivatives(m @ theta, y, 2 if hessian else 1, self.bandwidth)
+        u = m @ theta
+        s, *bend = self.loss.derivatives(u, y, 2 if hessian else 1, self.bandwidth)
         add_scores(m, s, weight, record, out)
-        return weighted_squares(m, weight[0] * bend[0]) if hessian else np.zeros((self.size, self.size))
+        if not hessian:
+            return np.zeros((self.size, self.size))
+        if self.loss.kinked:
+            bend = [self.loss.derivatives(u, y, 2, self.WIDER * self.bandwidth)[1]]
+        return weighted_squares(m, weight[0] * bend[0])
 
 
 @dataclass
@@ -218,6 +228,7 @@ class RecordModel(IndexModel):
     units: Units
     bandwidth: float = 0.0
     size: int = 1
+    WIDER: ClassVar[float] = 2.0  # one number has no other coefficients over which the noise of curvature averages out
 
     def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
         """Return a column of ones and the function's values."""

@@ -55,7 +55,7 @@ def results(release: Release, answer: Answer, *, method: str, loss: str, seed: i
         weights=found.weights or None,
         predict_link=LINKS.get(loss, link),
         design=problem.design,
-        advice=_advice(answer),
+        advice=_advice(answer, method),
     )
 
 
@@ -96,11 +96,12 @@ def _header(release: Release) -> dict[str, str]:
     }
 
 
-def _advice(answer: Answer) -> str | None:
+def _advice(answer: Answer, method: str) -> str | None:
     found = answer.fit
     if found.converged:
         return None
     what = ADVICE.get(found.outcome, "the fit did not end at a minimum")
     rate = answer.problem.units.exact_rate
     more = "a release with an exact_rate above 0" if rate == 0 else f"an exact_rate above {rate:g}"
-    return f"{what}: more records, {more}, fewer coefficients or method 'efficient' would help"
+    ways = ["more records", more, "fewer coefficients", *(["method 'efficient'"] if method != "efficient" else [])]
+    return f"{what}: {', '.join(ways[:-1])} or {ways[-1]} would help"
