@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 NAMES = (*TABLES, "figure1", "figure2", "proposition", "claims", "settings")
 FULL = 5000
-THIN = {"table1": 500, "table2": 40, "table3": 40, "figure2": 500, "settings": 60}
-THIN_OURS = {"table1": 20, "table2": 8, "table3": 8, "figure2": 20}
+THIN = {"table1": 500, "table2": 100, "table3": 100, "figure2": 500, "settings": 60}
+THIN_OURS = {"table1": 100, "table2": 100, "table3": 100, "figure2": 100}
 DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 
 

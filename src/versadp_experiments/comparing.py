@@ -109,7 +109,7 @@ def table_rows(store: Store, plan: Plan) -> list[dict[str, Any]]:
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:
-    """Say in a line how many published figures agree, and which do not.
+    """Say in a line how many published figures agree.
 
     Examples
     --------

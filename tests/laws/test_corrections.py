@@ -171,8 +171,6 @@ def test_hessians_agree_with_differences(loss, form):
     points = part.prepare(batch, rng)
     mix = np.full((1, len(part.names)), 1 / len(part.names))
     _, hessian = part.evaluate(points, THETA, mix, hessian=True)
-    if isinstance(part, Signed) and loss.kinked:  # their curvature is that of a loss that is smoothed more
-        part = replace(part, model=replace(part.model, bandwidth=LinearModel.WIDER * part.model.bandwidth))
     numeric, h = np.empty((4, 4)), 1e-5
     for j in range(4):
         e = np.zeros(4)
@@ -182,6 +180,21 @@ def test_hessians_agree_with_differences(loss, form):
     # tables and corners of kinked losses are differentiable up to interpolation
     tolerance = 1e-6 if loss.smooth or "draws" in form or form == "drcl" else 3e-2
     assert np.abs(numeric - hessian).max() < tolerance * np.abs(hessian).max() + 1e-9
+
+
+def test_curvature_may_have_a_window_of_its_own():
+    rng = np.random.default_rng(1)
+    part = forms(Check())["draws, clipped"]
+    points = part.prepare(Batch(rng.normal(0, 1, (500, DIM)), {"y": rng.normal(size=500)}), rng)
+    mix = np.full((1, len(part.names)), 1 / len(part.names))
+
+    def at(**other):
+        return replace(part, model=replace(part.model, **other)).evaluate(points, THETA, mix, hessian=True)
+
+    wide, plain, both = at(window=2.0), at(bandwidth=2.0), at()
+    assert np.array_equal(wide[0], both[0])
+    assert wide[1] == pytest.approx(plain[1], rel=1e-12)
+    assert not np.allclose(wide[1], both[1], rtol=0.05)
 
 
 def test_analytic_sums_are_the_sums_of_its_scores():

@@ -117,7 +117,7 @@ def test_a_flat_loss_is_never_passed_off_as_an_estimate_far_away(seed):
 
 def test_a_step_without_a_variance_is_no_small_step():
     module = importlib.import_module("versadp.estimation.efficient")
-    one = np.arange(1)
+    one = (np.arange(1),)
     for cov in (-1.0, 0.0):
-        assert module._size(module._Step(np.ones(1), np.full((1, 1), cov)), one) == np.inf
-    assert module._size(module._Step(np.zeros(1), np.zeros((1, 1))), one) == 0.0
+        assert module._size(np.ones(1), np.full((1, 1), cov), one) == np.inf
+    assert module._size(np.zeros(1), np.zeros((1, 1)), one) == 0.0

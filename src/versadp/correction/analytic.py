@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 SUPPORTED = (Squared, Logistic, Poisson, Check, Hinge, Huber)
 NODES, GRID, SMALL = 32, 1024, 1e-4
-_AT_ZERO = np.zeros((1, 1)), np.ones((1, 1))
 
 
 @dataclass(frozen=True)
@@ -205,41 +204,44 @@ def _panel(count: int = 40) -> tuple[Array, Array]:
     return (x + 1) / 2, w / 2
 
 
-def _around_the_kink(v: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Return the points at which a function with a kink at 0 is smoothed, and their weights: a panel on each side."""
-    z, w = _panel()
-    kink = np.clip(-v / bandwidth, -1.0, 1.0)[:, None]
-    at = np.concatenate([-1 + (1 + kink) * z, kink + (1 - kink) * z], axis=1)
-    return v[:, None] + bandwidth * at, np.concatenate([(1 + kink) * w, (1 - kink) * w], axis=1) * kernel(at)[0]
-
-
 def _smoothed(loss: IndexLoss, v: Array, t: float, rate: float, bandwidth: float) -> tuple[Array, Array, Array]:
     """Check and hinge: closed forms, smoothed by the kernel; jumps are smoothed exactly, the rest by quadrature."""
     quantile = loss.tau if isinstance(loss, Check) else 0.0
     b, gain = np.sqrt(rate * t / 2) + 1e-300, (1 - rate) / rate
     share, density = step(v, bandwidth)
-    side, fall, slow = _tails(v, b, bandwidth)
-    first = share - quantile + gain / 2 * (2 * share - 1) - gain / 2 * side
-    return first, -gain / 2 * slow * b / (2 * t + 1e-300), (1 + gain) * density - gain / (2 * b) * fall
+    odd, even, slow = _tails(v, b, bandwidth)
+    by_t = -gain / 2 * slow * b / (2 * t + 1e-300)
+    return share - quantile + gain / 2 * odd, by_t, (1 + gain) * density - gain / (2 * b) * even
 
 
 def _tails(v: Array, b: float, bandwidth: float) -> tuple[Array, Array, Array]:
-    """Return sign(x)(1 - e^-|x|/b), e^-|x|/b and (1 + |x|/b) e^-|x|/b, smoothed by the kernel.
+    """Return sign(x) e^(-|x|/b), e^(-|x|/b) and (1 + |x|/b) e^(-|x|/b) at x = v, smoothed by the kernel.
 
     Beyond the kernel's reach the kink is not met, and the exponential carries the values at its end further.
     """
     near = np.flatnonzero(np.abs(v) < bandwidth)
-    at, weights = _around_the_kink(np.append(v[near], bandwidth), bandwidth) if bandwidth > 0 else _AT_ZERO
-    size = np.abs(at) / b
-    each = np.exp(-size)
-    terms = np.sign(at) * (1 - each), each, each * (1 + size)
-    side, fall, slow = (np.einsum("ij,ij->i", term, weights) for term in terms)
+    odd, even, slow = _around_the_kink(np.append(v[near], bandwidth), b, bandwidth)
     further = np.maximum(np.abs(v) - bandwidth, 0.0) / b
     left = np.exp(-further)
-    out = np.sign(v) * (1 - left * fall[-1]), left * fall[-1], left * (slow[-1] + further * fall[-1])
-    for whole, part in zip(out, (side, fall, slow), strict=True):
+    out = np.sign(v) * left * even[-1], left * even[-1], left * (slow[-1] + further * even[-1])
+    for whole, part in zip(out, (odd, even, slow), strict=True):
         whole[near] = part[:-1]
     return out
+
+
+def _around_the_kink(v: Array, b: float, bandwidth: float) -> tuple[Array, Array, Array]:
+    """Return the same within the kernel's reach: a panel on each side of the kink, no longer than the exponential."""
+    if bandwidth <= 0:
+        return np.sign(v), np.ones_like(v), np.ones_like(v)
+    z, w = _panel()
+    kink, longest = -v / bandwidth, 40 * b / bandwidth
+    total = np.zeros((3, v.size))
+    for side, room in ((-1.0, 1 + kink), (1.0, 1 - kink)):
+        away = np.minimum(room, longest)[:, None] * z
+        size = bandwidth / b * away
+        weight = np.exp(-size) * kernel(kink[:, None] + side * away)[0] * w * np.minimum(room, longest)[:, None]
+        total += [side * weight.sum(axis=1), weight.sum(axis=1), (weight * (1 + size)).sum(axis=1)]
+    return total[0], total[1], total[2]
 
 
 def _interpolate(grid: Array, table: Array, v: Array) -> Array:

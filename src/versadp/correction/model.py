@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,13 +118,18 @@ class Model(ABC):
 class IndexModel(Model):
     """A loss of an index: rows are a design matrix and a response.
 
-    A loss with kinks is smoothed by `bandwidth`, and its curvature by `WIDER` times that: curvature varies more than
-    the score does, and its noise goes into every standard error.
+    Attributes
+    ----------
+    bandwidth : float
+        By which a loss with kinks is smoothed.
+    window : float
+        The same for its curvature alone in signed draws; 0 is the bandwidth. Curvature varies more than the score does,
+        and its noise goes into every standard error.
     """
 
     loss: IndexLoss
     bandwidth: float
-    WIDER: ClassVar[float] = 1.5
+    window: float
 
     def score(self, rows: tuple[Array, Array], theta: Array) -> Array:
         """Return the score of each row."""
@@ -145,13 +150,14 @@ class IndexModel(Model):
         """Add weighted scores of rows to those of their records; return the sum of Hessians."""
         m, y = rows
         u = m @ theta
-        s, *bend = self.loss.derivatives(u, y, 2 if hessian else 1, self.bandwidth)
+        together = hessian and not self.window
+        s, *bend = self.loss.derivatives(u, y, 2 if together else 1, self.bandwidth)
         add_scores(m, s, weight, record, out)
         if not hessian:
             return np.zeros((self.size, self.size))
-        if self.loss.kinked:
-            bend = [self.loss.derivatives(u, y, 2, self.WIDER * self.bandwidth)[1]]
-        return weighted_squares(m, weight[0] * bend[0])
+        if not together:
+            bend = [self.loss.derivatives(u, y, 2, self.window)[1]]
+        return np.asarray(weighted_squares(m, weight[0] * bend[0]))
 
 
 @dataclass
@@ -176,6 +182,7 @@ class LinearModel(IndexModel):
     target: Callable[[Batch], Array]
     response: int = -1
     bandwidth: float = 0.0
+    window: float = 0.0
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
@@ -213,6 +220,7 @@ class FormulaModel(IndexModel):
     evaluate: Callable[[Array, NDArray[Any], Batch], tuple[Array, Array]]
     units: Units
     bandwidth: float = 0.0
+    window: float = 0.0
 
     def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
         """Return the design and the response at points z."""
@@ -227,8 +235,8 @@ class RecordModel(IndexModel):
     function: Callable[[Array, NDArray[Any], Batch], Array]
     units: Units
     bandwidth: float = 0.0
+    window: float = 0.0
     size: int = 1
-    WIDER: ClassVar[float] = 2.0  # one number has no other coefficients over which the noise of curvature averages out
 
     def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
         """Return a column of ones and the function's values."""

@@ -9,7 +9,7 @@ border of the box, as the Laplacian form needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class One:
     """No fading."""
 
     name: str = "none"
-    compact: bool = False
+    compact: ClassVar[bool] = False
 
     def value(self, q: Array) -> Array:
         """Return 1."""
@@ -54,7 +54,7 @@ class Inside:
     """1 on the box and 0 outside; it has no derivatives there, so it serves signed draws only."""
 
     name: str = "zero"
-    compact: bool = True
+    compact: ClassVar[bool] = True
 
     def value(self, q: Array) -> Array:
         """Return 1 where q is 0."""
@@ -73,7 +73,7 @@ class Fade:
 
     length: float
     rounding: float = 0.0
-    compact: bool = False
+    compact: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ class Damped:
     """`(1 - q/width^2)^3`, 0 beyond the width."""
 
     width: float = 2.5
-    compact: bool = True
+    compact: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

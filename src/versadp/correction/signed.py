@@ -72,10 +72,11 @@ class Signed:
     @property
     def points(self) -> int:
         """Numbers that are kept for a record, at most on average."""
+        each = self.model.size + len(self.profiles) + 2  # a row of the design, factors, response and whose it is
         if not self.second:
-            return self.model.size
+            return each
         few = all(isinstance(profile, Inside) for profile in self.profiles)
-        return self.model.size * (2 if few else 1 + self.near * (2 if self.paired else 1))
+        return each * (2 if few else 1 + self.near * (2 if self.paired else 1))
 
     def prepare(self, batch: Batch, rng: np.random.Generator) -> Points:
         """Draw the points of a batch."""
@@ -86,7 +87,7 @@ class Signed:
         factor = np.empty((len(self.profiles), len(z)))
         for k, profile in enumerate(self.profiles):
             np.multiply(profile.value(q), weight, out=factor[k])
-        if all(profile.compact for profile in self.profiles):
+        if batch.weight is not None or all(profile.compact for profile in self.profiles):
             used = np.flatnonzero(factor.any(axis=0))
             record, z, factor = record[used], z[used], factor[:, used]
         return Points(record, self.model.rows(z, record, batch), factor, batch.rows)
@@ -130,7 +131,8 @@ class Signed:
             chance = np.exp(-(distance[far] - NEAR) / np.sqrt(2.0))
             drawn = rng.random(far.size) < chance
             far, chance = far[drawn], chance[drawn]
-        return [(near, self.near, np.ones(near.size)), (far, self.far, chance)]
+        sets = (near, self.near, np.ones(near.size)), (far, self.far, chance)
+        return [(records, count, share) for records, count, share in sets if count]
 
 
 def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:

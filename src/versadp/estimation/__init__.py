@@ -3,14 +3,14 @@
 from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Moments, Source
 from versadp.estimation.newton import Fit, solve
-from versadp.estimation.start import bandwidth, descend, influence_scale, start
+from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
     "Family",
     "Fit",
     "Moments",
     "Source",
-    "bandwidth",
+    "bandwidths",
     "descend",
     "efficient",
     "influence_scale",

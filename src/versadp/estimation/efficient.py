@@ -157,20 +157,31 @@ def affine_weights(matrix: Array) -> Array:
 def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
     """Step until what is left is far below a standard error; each group by its own combination.
 
-    The score of a loss with kinks that nothing smooths is a staircase. Newton would jump to and fro over its root, so
-    steps that turn back are halved: they close in on the root from both sides.
+    The score of a loss with kinks that nothing smooths is a staircase, and Newton would jump to and fro over its root.
+    A step that turns back by more than half is shortened, to half of the one before at most: so the root is closed in
+    on from both sides, and what is left is the last distance between them and what the step has in other directions.
     """
-    pace, before = 1.0, np.zeros_like(theta)
-    for _ in range(12):
+    pace, before, first = 1.0, np.zeros_like(theta), None
+    for _ in range(16):
         moments = family.moments(theta, mix)
         if not definite(moments.hessian):
             return _failed(theta, INDEFINITE, family)
         step = _group_step(moments, groups)
-        if before @ moments.hessian @ (before + 2 * step.move) < 0:  # back by more than half
-            pace /= 2
-        before = pace * step.move
+        first = first or step
+        along = before @ moments.hessian
+        turned = bool(along @ (before + 2 * step.move) < 0)
+        if turned:
+            square = float(along @ before)
+            pace = min(pace, float(np.sqrt(square / (step.move @ moments.hessian @ step.move)))) / 2
+            aside = step.move - along @ step.move / square * before
+            # on a plateau standard errors grow without bound, so those of the start count too
+            pairs = [(move, each.cov) for move in (pace * step.move, aside) for each in (step, first)]
+        else:
+            pairs = [(step.move, step.cov)]
+        near = max(_size(move, cov, groups) for move, cov in pairs) < 0.3
+        before = step.move if near and not turned else pace * step.move
         theta = theta + before
-        if pace * max(_size(step, group) for group in groups) < 0.3:  # what is left is of the order of its square
+        if near:
             weights = dict(zip(family.names, mix[0].tolist(), strict=True))
             return Fit(theta, step.cov, CONVERGED, moments.n, weights, {"mix": mix, "hessian": moments.hessian})
     return _failed(theta, ITERATIONS, family)
@@ -195,13 +206,16 @@ def _group_step(moments: Moments, groups: Groups) -> _Step:
     return _Step(move, cov / max(moments.n - size, 1))
 
 
-def _size(step: _Step, group: NDArray[np.int64]) -> float:
-    """Length of a step in standard errors, over a group."""
-    move: Array = step.move[group]
+def _size(move: Array, cov: Array, groups: Groups) -> float:
+    """Length of a step in standard errors, over the group where it is longest."""
+    return max(_length(move[group], cov[np.ix_(group, group)]) for group in groups)
+
+
+def _length(move: Array, cov: Array) -> float:
     if not move.any():  # members that do not vary: there is nowhere to go
         return 0.0
     try:
-        squared = float(move @ np.linalg.solve(step.cov[np.ix_(group, group)], move))
+        squared = float(move @ np.linalg.solve(cov, move))
     except np.linalg.LinAlgError:
         return np.inf
     return float(np.sqrt(squared)) if squared > 0 else np.inf

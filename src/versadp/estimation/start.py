@@ -5,7 +5,8 @@ the right minimum.
 
 **Bandwidth** of kinked losses: `h = c s ((p + log m)/m)^0.4`, at most 2 s, with m the records in the box, s the scale
 of their residuals, c = 4 (0.25/(tau (1 - tau)))^0.4 for check and c = 6, s = 1 for hinge. The kernel is of fourth
-order, so the bias is O(h^4); `docs/efficient.md` compares it with the standard error.
+order, so the bias is O(h^4); `docs/efficient.md` compares it with the standard error. Curvature, which is noisier, is
+smoothed by 1.5 h, but where that is more than 1.5 s by h alone or 1.5 s.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DESCENT_ROWS = 20_000
+WIDER = 1.5
 
 
 def _nearest(units: Units, batch: Batch, least: int) -> NDArray[np.int64]:
@@ -121,17 +123,17 @@ def _newton(loss: Logistic | Poisson | Hinge, m: Array, y: Array, ridge: Array) 
     return theta
 
 
-def bandwidth(model: IndexModel, units: Units, batch: Batch, *, factor: float = 1.0) -> float:
-    """Return the smoothing of a kinked loss, 0 for the others."""
+def bandwidths(model: IndexModel, units: Units, batch: Batch, *, factor: float = 1.0) -> tuple[float, float]:
+    """Return the smoothing of a kinked loss and of its curvature, 0 for other losses."""
     loss = model.loss
     if not loss.kinked:
-        return 0.0
+        return 0.0, 0.0
     m, y = nearest_rows(model, units, batch)
-    rate = ((model.size + np.log(len(y))) / len(y)) ** 0.4
-    if not isinstance(loss, Check):
-        return float(factor * min(2.0, 6.0 * rate))
-    residual = y - m @ np.linalg.lstsq(m, y, rcond=None)[0]
-    quartiles = np.quantile(residual, [0.25, 0.75])
-    spread = min(float(residual.std()), float(quartiles[1] - quartiles[0]) / 1.349) or float(residual.std())
-    wide = 4.0 * rate * (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4
-    return float(factor * max(1e-9, spread * min(2.0, wide)))
+    wide, spread = 6.0 * ((model.size + np.log(len(y))) / len(y)) ** 0.4, 1.0
+    if isinstance(loss, Check):
+        residual = y - m @ np.linalg.lstsq(m, y, rcond=None)[0]
+        quartiles = np.quantile(residual, [0.25, 0.75])
+        spread = min(float(residual.std()), float(quartiles[1] - quartiles[0]) / 1.349) or float(residual.std())
+        wide *= (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4 * 4 / 6
+    h = max(1e-9, factor * spread * min(2.0, wide))
+    return float(h), float(max(h, min(WIDER * h, WIDER * spread)))

@@ -11,7 +11,7 @@ import numpy as np
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
-from versadp.estimation import Family, Fit, bandwidth, descend, efficient, influence_scale, last_steps, solve
+from versadp.estimation import Family, Fit, bandwidths, descend, efficient, influence_scale, last_steps, solve
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.methods import METHODS, parts_of
@@ -146,8 +146,7 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        h = bandwidth(model, units, sample, factor=factor)
-        problem = with_bandwidth(problem, h)
+        problem = with_bandwidth(problem, *bandwidths(model, units, sample, factor=factor))
         assert not isinstance(problem.model, CustomModel)
         theta = plain_fit(problem.model, units, sample) if begin is None else problem.to_noise(_sized(begin, problem))
     size = problem.model.size

@@ -245,7 +245,7 @@ def _function(of: Any, release: Release, records: Any) -> Any:
         if of not in schema.numeric:
             raise ParameterError(f"{of!r} is no noisy numeric column", hint=f"choose from {', '.join(schema.numeric)}")
         column = schema.numeric.index(of)
-        return lambda x, record, batch: x[:, column]  # noqa: ARG005 - one signature
+        return lambda x, record, batch: np.ascontiguousarray(x[:, column])  # noqa: ARG005 - one signature
 
     def values(x: Array, record: NDArray[Any], batch: Batch) -> Array:
         out = np.asarray(of(records(x, record, batch)), dtype=float)
@@ -309,7 +309,7 @@ def _concatenate(parts: list[Batch]) -> Batch:
     return Batch(np.concatenate([part.z for part in parts]), public, np.concatenate(weights) if weights else None)
 
 
-def with_bandwidth(problem: Problem, bandwidth: float) -> Problem:
-    """Return the problem with its kinked loss smoothed by a bandwidth."""
+def with_bandwidth(problem: Problem, bandwidth: float, window: float) -> Problem:
+    """Return the problem with its kinked loss smoothed by a bandwidth, and its curvature by a window."""
     assert not isinstance(problem.model, CustomModel)  # whose kinks are the user's business
-    return replace(problem, model=replace(problem.model, bandwidth=bandwidth))
+    return replace(problem, model=replace(problem.model, bandwidth=bandwidth, window=window))
