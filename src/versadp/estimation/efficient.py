@@ -26,6 +26,8 @@ import numpy as np
 from versadp.estimation.newton import CONVERGED, INDEFINITE, ITERATIONS, Fit, definite, solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from versadp.estimation.family import Family, Moments
@@ -59,15 +61,29 @@ def efficient(family: Family, small: Family, theta: Array, groups: Groups, *, re
         small, pilot = family, _pilot(family, theta, members)
     if pilot.outcome != CONVERGED:
         return _failed(pilot.theta, pilot.outcome, family)
-    whole = small is family
     samples = (small,) if rehearsal is None else (small, rehearsal)
-    mix = _weights(samples, pilot, groups)
+    # one number leaves little room for overfitting, and its best weights may be negative: they attain the bound; but
+    # once in some thousand samples they leave no curvature
+    choices = (affine_weights, simplex_weights) if theta.size == 1 else (simplex_weights,)
+    for choose in choices:
+        found = _combined(family, samples, pilot, groups, choose)
+        if found.converged:
+            break
+    return found
+
+
+def _combined(
+    family: Family, samples: tuple[Family, ...], pilot: SolveResult, groups: Groups, choose: Callable[[Array], Array]
+) -> Fit:
+    """Fit the combination whose weights are chosen from members' covariance at a pilot, and at what it leads to."""
+    small = samples[0]
+    mix = _weights(samples, pilot, groups, choose)
     for _ in range(2 if small.source.rows <= FEW_ROWS else 1):  # the pilot of many records is good already
-        again = solve(small, pilot.theta, mix[0], tolerance=0.02 if whole else 0.1)
+        again = solve(small, pilot.theta, mix[0], tolerance=0.02 if small is family else 0.1)
         if again.outcome != CONVERGED:
             break
         pilot = again
-        mix = _weights(samples, pilot, groups)
+        mix = _weights(samples, pilot, groups, choose)
     return last_steps(family, pilot.theta, mix, groups)
 
 
@@ -85,15 +101,13 @@ def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
     return result
 
 
-def _weights(samples: tuple[Family, ...], at: SolveResult, groups: Groups) -> Array:
+def _weights(samples: tuple[Family, ...], at: SolveResult, groups: Groups, choose: Callable[[Array], Array]) -> Array:
     """Return the best combination for each group, (groups, members)."""
-    members, size = len(samples[0].names), samples[0].size
+    members = len(samples[0].names)
     if members == 1:
         return np.ones((len(groups), 1))
     moments = [family.moments(at.theta, np.eye(members), hessian=False) for family in samples]
     total = sum(each.n for each in moments)
-    # one number leaves little room for overfitting, and its best weights may be negative: they attain the bound
-    choose = affine_weights if size == 1 else simplex_weights
 
     def matrix(group: NDArray[np.int64]) -> Array:
         parts = [each.n / total * trace_matrix(each, at.moments.hessian, group) for each in moments]
