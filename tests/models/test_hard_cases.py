@@ -29,13 +29,18 @@ def line(n=5000, seed=1):
 
 
 @pytest.mark.parametrize("loss", ["check", "huber"])
-def test_one_outlier_does_not_spoil_the_tables_of_all(loss):
-    """Beyond some distance the corrected slope is flat, so one residual hardly moves a robust fit of 5,000."""
+@pytest.mark.parametrize("method", ["efficient", "analytic"])
+@pytest.mark.parametrize("outlier", [1e3, 1e8])
+def test_one_outlier_does_not_spoil_a_robust_fit(loss, method, outlier):
+    """Neither the start, nor the tables of `analytic`, whose slope is flat from some distance on.
+
+    The bandwidth moves by 1.6% and standard errors of `analytic` by 2.5% with it; stretched tables moved them by half.
+    """
     x, y = line()
-    plain = vdp.fit(released(x, y), "y ~ x", loss=loss, method="analytic")
-    y[0] += 1000
-    spoilt = vdp.fit(released(x, y), "y ~ x", loss=loss, method="analytic")
-    assert np.asarray(spoilt.bse) == pytest.approx(np.asarray(plain.bse), rel=0.02)
+    plain = vdp.fit(released(x, y), "y ~ x", loss=loss, method=method)
+    y[0] += outlier
+    spoilt = vdp.fit(released(x, y), "y ~ x", loss=loss, method=method)
+    assert np.asarray(spoilt.bse) == pytest.approx(np.asarray(plain.bse), rel=0.05)
     assert (np.abs(spoilt.params - plain.params) < 0.1 * np.asarray(plain.bse)).all()
 
 

@@ -81,7 +81,7 @@ def solve(
         if not definite(now.hessian):
             return SolveResult(theta, now, INDEFINITE)
         direction = -np.linalg.solve(now.hessian, now.score[0])
-        if _steps(now, direction) < tolerance:  # taken without another look: what changes is of the order of its square
+        if _steps(now, direction) < tolerance:  # taken without another look: what is left is a small part of it
             return SolveResult(theta + direction, now, CONVERGED)
         size = _metric(now.hessian, now.score[0])
         for halving in range(9):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses import Check, Hinge, Logistic, Poisson
+from versadp.losses import Check, Hinge, Huber, Logistic, Poisson
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
@@ -102,11 +102,18 @@ def start(model: IndexModel, units: Units, batch: Batch) -> Array:
     ridge = 1e-6 * np.trace(m.T @ m) / max(m.size, 1) * np.eye(model.size) * len(m) + 1e-300 * np.eye(model.size)
     if isinstance(loss, Logistic | Poisson | Hinge):
         return _newton(loss, m, y, ridge)
-    theta = np.linalg.solve(m.T @ m + ridge, m.T @ y)
+    theta = np.linalg.solve(m.T @ m + ridge, m.T @ (_tamed(y) if isinstance(loss, Check | Huber) else y))
     constant = np.flatnonzero((m == m[:1]).all(axis=0) & (m[0] != 0))
     if isinstance(loss, Check) and constant.size:
         theta[constant[0]] += np.quantile(y - m @ theta, loss.tau) / m[0, constant[0]]
     return np.asarray(theta)
+
+
+def _tamed(y: Array) -> Array:
+    """Return the response without outliers: least squares starts losses that do not mind them."""
+    low, high = np.quantile(y, [0.25, 0.75])
+    room = 10 * (high - low)
+    return np.clip(y, low - room, high + room) if room > 0 else y
 
 
 def _newton(loss: Logistic | Poisson | Hinge, m: Array, y: Array, ridge: Array) -> Array:
@@ -131,7 +138,7 @@ def bandwidths(model: IndexModel, units: Units, batch: Batch, *, factor: float =
     m, y = nearest_rows(model, units, batch)
     wide, spread = 6.0 * ((model.size + np.log(len(y))) / len(y)) ** 0.4, 1.0
     if isinstance(loss, Check):
-        residual = y - m @ np.linalg.lstsq(m, y, rcond=None)[0]
+        residual = _tamed(y - m @ np.linalg.lstsq(m, _tamed(y), rcond=None)[0])
         quartiles = np.quantile(residual, [0.25, 0.75])
         spread = min(float(residual.std()), float(quartiles[1] - quartiles[0]) / 1.349) or float(residual.std())
         wide *= (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4 * 4 / 6
