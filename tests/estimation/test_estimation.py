@@ -7,7 +7,7 @@ import pytest
 import versadp as vdp
 from versadp.estimation.efficient import last_steps, simplex_weights
 from versadp.estimation.family import Moments
-from versadp.estimation.newton import definite
+from versadp.estimation.newton import definite, solve
 
 KEY = bytes(range(7, 39))  # the same noise in every run: a failure here is never bad luck
 
@@ -103,7 +103,7 @@ class Scores:
         self.rows, self.score, self.slope = n, score, slope
 
     def moments(self, theta, mix):
-        score = np.atleast_1d(self.score(theta))
+        mix, score = np.atleast_2d(mix), np.atleast_1d(self.score(theta))
         outer = np.eye(theta.size) + np.outer(score, score)
         return Moments(self.rows, np.tile(score, (len(mix), 1)), outer[None, :, None], self.slope(theta))
 
@@ -126,6 +126,22 @@ def test_overshooting_further_and_further_is_not_closing_in(n, begin):
     """Newton runs away from these starts; the way back must end at the root or not at all."""
     found = stepped(Scores(n, np.arctan, lambda theta: np.diag(1 / (1 + theta**2))), begin)
     assert not found.converged or abs(found.theta[0]) < 0.5 / n**0.5
+
+
+def test_a_step_beyond_what_can_be_corrected_is_too_long():
+    """The first step from 2 leads to -3.5, where the score cannot be had; half of it can."""
+
+    def score(theta):
+        if abs(theta[0]) > 3:
+            raise vdp.errors.ParameterError("beyond")
+        return np.arctan(theta)
+
+    family = Scores(100, score, lambda theta: np.diag(1 / (1 + theta**2)))
+    found = solve(family, np.array([2.0]), np.ones(1))
+    assert found.outcome == "converged"
+    assert abs(found.theta[0]) < 0.01
+    with pytest.raises(vdp.errors.ParameterError):
+        solve(family, np.array([4.0]), np.ones(1))  # nowhere to go from
 
 
 def test_closing_in_on_one_coordinate_does_not_stop_another():

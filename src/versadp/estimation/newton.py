@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.errors import ParameterError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -86,7 +88,10 @@ def solve(
         size = _metric(now.hessian, now.score[0])
         for halving in range(9):
             part = 0.5**halving
-            after = family.moments(theta + part * direction, weights)
+            try:
+                after = family.moments(theta + part * direction, weights)
+            except ParameterError:  # not finite, or beyond what can be corrected: the step was too long
+                continue
             if _metric(now.hessian, after.score[0]) < size * (1 - 0.1 * part):
                 break
         else:
