@@ -128,6 +128,45 @@ def test_overshooting_further_and_further_is_not_closing_in(n, begin):
     assert not found.converged or abs(found.theta[0]) < 0.5 / n**0.5
 
 
+def test_random_staircases_end_at_their_root_or_not_at_all():
+    rng, ended = np.random.default_rng(1), 0
+    for _ in range(300):
+        places = np.sort(rng.normal(0, 0.3, 12))
+        heights = np.concatenate([[-1.0], -1 + np.cumsum(rng.exponential(size=12)) * rng.uniform(0.1, 0.4)])
+        if heights[-1] <= 0:
+            continue
+        root = places[np.argmax(heights > 0) - 1]
+
+        def score(theta, places=places, heights=heights):
+            return heights[np.searchsorted(places, theta[0], side="right")]
+
+        def slope(theta, score=score):
+            return np.full((1, 1), (score(theta + 0.3) - score(theta - 0.3)) / 0.6)
+
+        found = stepped(Scores(2500, score, slope), root + rng.normal(0, 0.05))
+        if found.converged:
+            ended += 1
+            error, here = found.cov[0, 0] ** 0.5, score(found.theta) / slope(found.theta)[0, 0]
+            # a bracket of 0.6 standard errors, or a stair that is as good as 0
+            assert abs(found.theta[0] - root) < error or abs(here) < 0.3 * error
+    assert ended > 100
+
+
+def test_a_score_that_only_fades_away_has_no_root():
+    found = stepped(Scores(10_000, lambda theta: -np.exp(-theta), lambda theta: np.diag(np.exp(-theta))), 0.0)
+    assert not found.converged
+
+
+def test_a_last_step_beyond_what_can_be_corrected_is_too_long():
+    def score(theta):
+        if abs(theta[0]) > 3:
+            raise vdp.errors.ParameterError("beyond")
+        return np.arctan(theta)
+
+    found = stepped(Scores(100, score, lambda theta: np.diag(1 / (1 + theta**2))), 2.0)
+    assert not found.converged or abs(found.theta[0]) < 0.05
+
+
 def test_a_step_beyond_what_can_be_corrected_is_too_long():
     """The first step from 2 leads to -3.5, where the score cannot be had; half of it can."""
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.errors import InfeasibleError, ParameterError
-from versadp.losses import Mean
+from versadp.errors import DataError, InfeasibleError, ParameterError
+from versadp.losses import Check, Mean
 from versadp_experiments.cells import cells
 from versadp_experiments.ours import released as released_as
 from versadp_experiments.sampling import draw
@@ -42,6 +42,35 @@ def test_one_outlier_does_not_spoil_a_robust_fit(loss, method, outlier):
     spoilt = vdp.fit(released(x, y), "y ~ x", loss=loss, method=method)
     assert np.asarray(spoilt.bse) == pytest.approx(np.asarray(plain.bse), rel=0.05)
     assert (np.abs(spoilt.params - plain.params) < 0.1 * np.asarray(plain.bse)).all()
+
+
+@pytest.mark.parametrize("loss", ["check", "huber"])
+def test_a_large_effect_of_a_small_group_is_no_outlier(loss):
+    rng = np.random.default_rng(3)
+    x, few = rng.random(4000), rng.random(4000) < 0.05
+    table = pd.DataFrame({"x": x, "g": few.astype(float), "y": x + 50 * few + rng.normal(size=4000)})
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1), "g": vdp.Public(), "y": vdp.Public()})
+    release = vdp.Mechanism(schema, scale=0.5, exact_rate=0.2).release(table, insecure_seed=1)
+    found = vdp.fit(release, "y ~ x + g", loss=loss)
+    assert abs(found.params["g"] - 50) < 4 * found.bse["g"] < 1
+
+
+def test_an_outlier_among_many_zeros():
+    """Most responses are the same number, so that quartiles say nothing."""
+    rng = np.random.default_rng(4)
+    x = rng.random(5000)
+    y = np.where(rng.random(5000) < 0.8, 0.0, rng.exponential(size=5000) + x)
+    plain = vdp.fit(released(x, y), "y ~ x", loss=Check(0.9))
+    y[0] = 1e8
+    spoilt = vdp.fit(released(x, y), "y ~ x", loss=Check(0.9))
+    assert (np.abs(spoilt.params - plain.params) < np.maximum(plain.bse, spoilt.bse)).all()
+    assert (np.asarray(spoilt.bse) < 0.3).all()
+
+
+def test_weights_that_are_all_zero_are_refused():
+    x, y = line(200)
+    with pytest.raises(DataError, match="all weights are 0"):
+        vdp.fit(released(x, y), "y ~ x", weights=np.zeros(200))
 
 
 def logistic(x, theta):

@@ -93,9 +93,10 @@ class Batch:
 
 
 class Model(ABC):
-    """What signed draws need of a model."""
+    """What signed draws need of a model: the number of its parameters, and of numbers in a row if that is more."""
 
     size: int
+    width: int = 0
 
     @abstractmethod
     def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Any:
@@ -258,6 +259,7 @@ class CustomModel(Model):
     records: Callable[[Array, NDArray[Any], Batch], Array]
     units: Units
     steps: Array | None = None
+    width: int = 0
 
     def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Array:
         """Return whole records in the columns' own units."""

@@ -72,7 +72,7 @@ class Signed:
     @property
     def points(self) -> int:
         """Numbers that are kept for a record, at most on average."""
-        each = self.model.size + len(self.profiles) + 2  # a row of the design, factors, response and whose it is
+        each = max(self.model.size, self.model.width) + len(self.profiles) + 2  # a row, factors, response, whose it is
         if not self.second:
             return each
         few = all(isinstance(profile, Inside) for profile in self.profiles)

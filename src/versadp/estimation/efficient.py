@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.errors import ParameterError
 from versadp.estimation.newton import CONVERGED, INDEFINITE, ITERATIONS, Fit, definite, solve
 
 if TYPE_CHECKING:
@@ -176,23 +177,27 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
     on from both sides, and what is left is the last distance between them and what the step has in other directions.
     """
     pace, before, first = 1.0, np.zeros_like(theta), None
-    for _ in range(16):
-        moments = family.moments(theta, mix)
+    for _ in range(24):
+        try:
+            moments = family.moments(theta, mix)
+        except ParameterError:  # the step was too long
+            if first is None:
+                raise
+            before = before / 2
+            theta = theta - before
+            continue
         if not definite(moments.hessian):
             return _failed(theta, INDEFINITE, family)
         step = _group_step(moments, groups)
         first = first or step
-        along = before @ moments.hessian
+        left, along = [step.move], before @ moments.hessian
         turned = bool(along @ (before + 2 * step.move) < 0)
         if turned:
             square = float(along @ before)
             pace = min(pace, float(np.sqrt(square / (step.move @ moments.hessian @ step.move)))) / 2
-            aside = step.move - along @ step.move / square * before
-            # on a plateau standard errors grow without bound, so those of the start count too
-            pairs = [(move, each.cov) for move in (pace * step.move, aside) for each in (step, first)]
-        else:
-            pairs = [(step.move, step.cov)]
-        near = max(_size(move, cov, groups) for move, cov in pairs) < 0.3
+            left = [before / 2, pace * step.move, step.move - along @ step.move / square * before]
+        # on a plateau standard errors grow without bound, so those of the start count too
+        near = max(_size(move, each.cov, groups) for move in left for each in (step, first)) < 0.3
         before = step.move if near and not turned else pace * step.move
         theta = theta + before
         if near:

@@ -91,6 +91,8 @@ def solve(
             try:
                 after = family.moments(theta + part * direction, weights)
             except ParameterError:  # not finite, or beyond what can be corrected: the step was too long
+                if halving == 8:
+                    raise
                 continue
             if _metric(now.hessian, after.score[0]) < size * (1 - 0.1 * part):
                 break

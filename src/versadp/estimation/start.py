@@ -99,21 +99,41 @@ def start(model: IndexModel, units: Units, batch: Batch) -> Array:
     """Return the plain fit of the records nearest to the box."""
     m, y = nearest_rows(model, units, batch)
     loss = model.loss
-    ridge = 1e-6 * np.trace(m.T @ m) / max(m.size, 1) * np.eye(model.size) * len(m) + 1e-300 * np.eye(model.size)
+    ridge = _ridge(m)
     if isinstance(loss, Logistic | Poisson | Hinge):
         return _newton(loss, m, y, ridge)
-    theta = np.linalg.solve(m.T @ m + ridge, m.T @ (_tamed(y) if isinstance(loss, Check | Huber) else y))
+    theta = _robust(m, y) if isinstance(loss, Check | Huber) else np.linalg.solve(m.T @ m + ridge, m.T @ y)
     constant = np.flatnonzero((m == m[:1]).all(axis=0) & (m[0] != 0))
     if isinstance(loss, Check) and constant.size:
         theta[constant[0]] += np.quantile(y - m @ theta, loss.tau) / m[0, constant[0]]
     return np.asarray(theta)
 
 
-def _tamed(y: Array) -> Array:
-    """Return the response without outliers: least squares starts losses that do not mind them."""
-    low, high = np.quantile(y, [0.25, 0.75])
-    room = 10 * (high - low)
-    return np.clip(y, low - room, high + room) if room > 0 else y
+def _ridge(m: Array) -> Array:
+    return np.asarray((1e-6 * np.trace(m.T @ m) / m.shape[1] + 1e-300) * np.eye(m.shape[1]))
+
+
+def _robust(m: Array, y: Array) -> Array:
+    """Fit least squares, or least absolute deviations if outliers tilt it: losses that start here do not mind them."""
+    ridge = _ridge(m)
+    theta = np.linalg.solve(m.T @ m + ridge, m.T @ y)
+    residual = y - m @ theta
+    if np.std(residual) <= 10 * np.abs(residual).mean():  # an outlier among n makes this ratio about the root of n
+        return np.asarray(theta)
+    for _ in range(25):  # reweighted least squares
+        size = np.abs(y - m @ theta)
+        weight = 1 / (np.maximum(size, 1e-3 * np.median(size)) + 1e-9 * size.mean() + 1e-300)
+        weighted = m * (weight / weight.mean())[:, None]
+        theta = np.linalg.solve(weighted.T @ m + ridge, weighted.T @ y)
+    return np.asarray(theta)
+
+
+def _spread(residual: Array) -> float:
+    """Return the scale of residuals by their quartiles, or further out if most residuals are nearly the same."""
+    shares, widths = np.array([0.25, 0.1, 0.05, 0.01]), np.array([1.349, 2.563, 3.290, 4.653])
+    ranges = np.quantile(residual, 1 - shares) - np.quantile(residual, shares)
+    enough = np.flatnonzero(ranges > 1e-3 * ranges[-1])
+    return float((ranges / widths)[enough[0]]) if enough.size else float(residual.std())
 
 
 def _newton(loss: Logistic | Poisson | Hinge, m: Array, y: Array, ridge: Array) -> Array:
@@ -138,9 +158,8 @@ def bandwidths(model: IndexModel, units: Units, batch: Batch, *, factor: float =
     m, y = nearest_rows(model, units, batch)
     wide, spread = 6.0 * ((model.size + np.log(len(y))) / len(y)) ** 0.4, 1.0
     if isinstance(loss, Check):
-        residual = _tamed(y - m @ np.linalg.lstsq(m, _tamed(y), rcond=None)[0])
-        quartiles = np.quantile(residual, [0.25, 0.75])
-        spread = min(float(residual.std()), float(quartiles[1] - quartiles[0]) / 1.349) or float(residual.std())
+        residual = y - m @ _robust(m, y)
+        spread = min(float(residual.std()), _spread(residual))
         wide *= (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4 * 4 / 6
     h = max(1e-9, factor * spread * min(2.0, wide))
     return float(h), float(max(h, min(WIDER * h, WIDER * spread)))

@@ -205,4 +205,6 @@ def _checked_weights(weights: ArrayLike | None, release: Release) -> Array | Non
         raise DataError(f"there are {out.size} weights for {len(release)} records")
     if (out < 0).any():
         raise DataError("weights must be 0 or more")
+    if not out.any():
+        raise DataError("all weights are 0")
     return out

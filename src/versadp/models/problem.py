@@ -229,7 +229,7 @@ def _record_problem(release: Release, loss: Any, units: Units, weights: Array | 
     if isinstance(loss, Custom):
         if size is None:
             raise ParameterError("a loss of your own needs a start", hint="e.g. start=np.zeros(3)")
-        model: AnyModel = CustomModel(loss, size, records, units)
+        model: AnyModel = CustomModel(loss, size, records, units, width=len(schema.columns))
         names = tuple(f"theta{j}" for j in range(size))
         return Problem(model, units, source, names, (np.arange(size),), np.eye(size), np.zeros(size), True)
     assert isinstance(loss, Mean | Quantile)
