@@ -6,7 +6,7 @@ the right minimum.
 **Bandwidth** of kinked losses: `h = c s ((p + log m)/m)^0.4`, at most 2 s, with m the records in the box, s the scale
 of their residuals, c = 4 (0.25/(tau (1 - tau)))^0.4 for check and c = 6, s = 1 for hinge. The kernel is of fourth
 order, so the bias is O(h^4); `docs/efficient.md` compares it with the standard error. Curvature, which is noisier, is
-smoothed by 1.5 h, but where that is more than 1.5 s by h alone or 1.5 s.
+smoothed by 1.5 h; where that exceeds 1.5 s, by 1.5 s or h, whichever is more. A fit that fails is tried with twice h.
 """
 
 from __future__ import annotations
