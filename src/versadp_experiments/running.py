@@ -53,9 +53,9 @@ def jobs(plan: Plan, store: Store) -> Iterator[Job]:
             (0, min(plan.ours, plan.reps), _CHUNK_OURS),
             (min(plan.ours, plan.reps), plan.reps, _CHUNK[plan.table]),
         ):
-            todo = [r for r in range(low, high) if not store.has(cell.n, cell.block, r, with_ours=r < plan.ours)]
-            for i in range(0, len(todo), size):
-                yield Job(cell, tuple(todo[i : i + size]), plan.seed, plan.ours)
+            rest = [r for r in range(low, high) if not store.has(cell.n, cell.block, r, with_ours=r < plan.ours)]
+            for i in range(0, len(rest), size):
+                yield Job(cell, tuple(rest[i : i + size]), plan.seed, plan.ours)
 
 
 def run(plan: Plan, out: str | Path | None = None, engine: str = "processes") -> Store:

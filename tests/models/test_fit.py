@@ -75,7 +75,7 @@ def test_agreement_at_no_noise_for_robust_losses():
 
 def test_agreement_with_delicatessen():
     """Estimating equations and sandwich of an independent library, hinge aside."""
-    delicatessen = pytest.importorskip("delicatessen")
+    delicatessen = pytest.importorskip("delicatessen", reason="an oracle of the test extra")
     frame = people("logistic", n=2000)
     x = np.column_stack([np.ones(2000), frame[["a", "b", "w"]]])
     y = frame["y"].to_numpy()

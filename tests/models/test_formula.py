@@ -87,8 +87,8 @@ def test_names_and_columns_used():
         "y ~ 1",
     ],
 )
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # logs of what is not positive are the case
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # as above
 def test_agrees_with_formulaic(formula):
     data = points()
     matrix, response = make_design(formula, SCHEMA).evaluate(data)

@@ -13,7 +13,7 @@ from versadp_experiments.cells import cells
 from versadp_experiments.ours import released as released_as
 from versadp_experiments.sampling import draw
 
-pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat
 
 
 def released(x, y, upper=1.0, scale=0.3, rate=0.2):

@@ -43,7 +43,7 @@ def test_the_nearest_record_stands_in_where_none_is_in_the_box():
     assert np.isclose(rehearse(Batch(np.array([[2.0], [9.0]])), box(), seed=3).z, 2.0).any()
 
 
-@pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+@pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat
 def test_weights_are_steadier(monkeypatch):
     """Of 24 samples of 500: the spread of a weight falls; sqrt(500/2500) = 0.45 by pooling alone."""
     mechanism = vdp.Mechanism(vdp.Schema({"x": vdp.Bounded(0, 1)}), scale=0.94, exact_rate=RATE)

@@ -17,7 +17,7 @@ SOME = ["laplace, dim 1", "laplace, dim 2", "inflated", "response", "approximate
 
 @pytest.fixture
 def accounting():
-    return pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    return pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="an extra: accounting")
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -64,7 +64,7 @@ def test_dp_accounting_knows_these_mechanisms_itself(accounting):
 
 @pytest.mark.parametrize("name", SOME)
 def test_riskcal_trade_off_agrees(accounting, name):
-    analysis = pytest.importorskip("riskcal.analysis")
+    analysis = pytest.importorskip("riskcal.analysis", reason="an extra: accounting")
     p = PROFILES[name]
     alpha = np.array([0.01, 0.1, 0.3, 0.6])
     pld = p.to_pld()
@@ -75,7 +75,7 @@ def test_riskcal_trade_off_agrees(accounting, name):
 
 
 def test_opendp_measurement():
-    pytest.importorskip("opendp")
+    pytest.importorskip("opendp", reason="an extra: accounting")
     p = privacy.zero_inflated(privacy.symmetric_laplace(3, 0.5), 1e-3)
     epsilon = p.epsilon(2e-3)
     m = opendp_measurement(lambda rows: [r + 1 for r in rows], epsilon=epsilon, delta=2e-3)
@@ -96,7 +96,7 @@ def test_opendp_bad_input(bad):
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), True])
 def test_bad_mesh(bad):
-    pytest.importorskip("dp_accounting")
+    pytest.importorskip("dp_accounting", reason="an extra: accounting")
     with pytest.raises(ParameterError, match="mesh"):
         privacy.gaussian(1.0).to_pld(mesh=bad)
 
@@ -116,7 +116,7 @@ def test_missing_extras_say_what_to_install(monkeypatch, module, call):
 
 
 def test_plot(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="an extra: report")
     path = tmp_path / "curve.svg"
     figure = PROFILES["inflated"].plot(path)
     assert len(figure.axes) == 2

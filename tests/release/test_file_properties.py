@@ -96,7 +96,7 @@ def write(draw_kind, cut, folder, table):
     st.sampled_from([1, 7, 1000, 9000]),
     st.sampled_from([1, 13, 8192, 100_000]),
 )
-@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")
+@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")  # values are outside on purpose
 def test_a_file_of_any_shape_gives_what_memory_gives(case, kind, cut, batch):
     """Same key, same values: whatever the schema, the kind of file, and how it is cut and read."""
     schema, table = case

@@ -288,7 +288,7 @@ def test_values_out_of_bounds_are_clamped_and_counted():
 
 
 def test_an_opendp_measurement_states_what_the_curve_says():
-    pytest.importorskip("opendp")
+    pytest.importorskip("opendp", reason="an extra: accounting")
     measurement = MECH.to_opendp(epsilon=4.0)
     epsilon, delta = measurement.map(1)
     assert epsilon == 4.0

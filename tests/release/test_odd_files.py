@@ -227,7 +227,7 @@ def arrays(draw):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(arrays(), arrays(), arrays(), st.permutations(["x", "c", "p"]), st.integers(0, 3))
-@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")
+@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")  # values are outside on purpose
 def test_a_file_is_taken_just_when_its_table_is(x, c, p, order, rows):
     """Whatever the types and values: the same verdict and the same values as in memory, and no other kind of error."""
     data = pa.table({"x": x, "c": c, "p": p}).slice(0, rows).select(order)

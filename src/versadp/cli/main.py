@@ -30,7 +30,7 @@ _COMMANDS = {
 class _Commands(click.Group):
     """Commands that are imported when they are called, so that `versadp --help` is quick."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted([*_COMMANDS, *(point.name for point in entry_points(group="versadp.commands"))])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature

@@ -237,9 +237,9 @@ def _around_the_kink(v: Array, b: float, bandwidth: float) -> tuple[Array, Array
     kink, longest = -v / bandwidth, 40 * b / bandwidth
     total = np.zeros((3, v.size))
     for side, room in ((-1.0, 1 + kink), (1.0, 1 - kink)):
-        away = np.minimum(room, longest)[:, None] * z
-        size = bandwidth / b * away
-        weight = np.exp(-size) * kernel(kink[:, None] + side * away)[0] * w * np.minimum(room, longest)[:, None]
+        length = np.minimum(room, longest)[:, None]
+        size = bandwidth / b * length * z
+        weight = np.exp(-size) * kernel(kink[:, None] + side * length * z)[0] * length * w
         total += [side * weight.sum(axis=1), weight.sum(axis=1), (weight * (1 + size)).sum(axis=1)]
     return total[0], total[1], total[2]
 

@@ -190,12 +190,11 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
             return _failed(theta, INDEFINITE, family)
         step = _group_step(moments, groups)
         first = first or step
-        left, along = [step.move], before @ moments.hessian
-        turned = bool(along @ (before + 2 * step.move) < 0)
+        turned = bool(before @ moments.hessian @ (before + 2 * step.move) < 0)
         if turned:
-            square = float(along @ before)
-            pace = min(pace, float(np.sqrt(square / (step.move @ moments.hessian @ step.move)))) / 2
-            left = [before / 2, pace * step.move, step.move - along @ step.move / square * before]
+            pace, left = _closing_in(before, step.move, moments.hessian, pace)
+        else:
+            left = [step.move]
         # on a plateau standard errors grow without bound, so those of the start count too
         near = max(_size(move, each.cov, groups) for move in left for each in (step, first)) < 0.3
         before = step.move if near and not turned else pace * step.move
@@ -204,6 +203,14 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
             weights = dict(zip(family.names, mix[0].tolist(), strict=True))
             return Fit(theta, step.cov, CONVERGED, moments.n, weights, {"mix": mix, "hessian": moments.hessian})
     return _failed(theta, ITERATIONS, family)
+
+
+def _closing_in(before: Array, move: Array, hessian: Array, pace: float) -> tuple[float, list[Array]]:
+    """Return the share of a step that turned back to take, and what is left: half the bracket, the step, and aside."""
+    along = before @ hessian
+    square = float(along @ before)
+    pace = min(pace, float(np.sqrt(square / (move @ hessian @ move)))) / 2
+    return pace, [before / 2, pace * move, move - along @ move / square * before]
 
 
 @dataclass(frozen=True)

@@ -156,10 +156,12 @@ def bandwidths(model: IndexModel, units: Units, batch: Batch, *, factor: float =
     if not loss.kinked:
         return 0.0, 0.0
     m, y = nearest_rows(model, units, batch)
-    wide, spread = 6.0 * ((model.size + np.log(len(y))) / len(y)) ** 0.4, 1.0
+    rate = ((model.size + np.log(len(y))) / len(y)) ** 0.4
     if isinstance(loss, Check):
         residual = y - m @ _robust(m, y)
         spread = min(float(residual.std()), _spread(residual))
-        wide *= (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4 * 4 / 6
+        wide = 4.0 * rate * (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4
+    else:
+        spread, wide = 1.0, 6.0 * rate
     h = max(1e-9, factor * spread * min(2.0, wide))
     return float(h), float(max(h, min(WIDER * h, WIDER * spread)))

@@ -165,26 +165,26 @@ def beta_from(profile: PrivacyProfile, rate: float, start: tuple[float, float]) 
 def _touch(profile: PrivacyProfile, rates: Array, eps: Array, slope: Array, near: float) -> Array:
     """Return `beta` as in `beta_from`, ε and slope, by Newton's method: NaN where they were not found."""
     eps, slope, found = eps.copy(), slope.copy(), np.full((3, len(rates)), np.nan)
-    todo = np.arange(len(rates))
+    rest = np.arange(len(rates))
     for _ in range(20):
-        at, rate = eps[todo], rates[todo]
+        at, rate = eps[rest], rates[rest]
         step = 1e-4 * np.maximum(np.abs(at), 0.01)
-        fresh = bool(np.isnan(slope[todo]).any())
+        fresh = bool(np.isnan(slope[rest]).any())
         delta, alarms = profile._signed(np.concatenate([at, at + step]) if fresh else at)
         logs = np.log(np.maximum(alarms, 5e-324))
         if fresh:
-            slope[todo] = (logs[len(at) :] - logs[: len(at)]) / step
+            slope[rest] = (logs[len(at) :] - logs[: len(at)]) / step
         delta, alarms, logs = delta[: len(at)], alarms[: len(at)], logs[: len(at)]
         with np.errstate(divide="ignore", invalid="ignore"):
             gap = np.log(rate) - logs
-            move = np.where(slope[todo] < 0, gap / slope[todo], np.nan)
+            move = np.where(slope[rest] < 0, gap / slope[rest], np.nan)
         last = np.maximum(np.abs(move), np.abs(gap)) <= near
         value = 1 - delta + np.exp(at) * (0.5 * (alarms - rate) * move - rate)
-        found[:, todo[last]] = value[last], (at + move)[last], slope[todo[last]]
-        eps[todo] = at + np.clip(move, -0.5 - np.abs(at), 0.5 + np.abs(at))
-        todo = todo[~last & np.isfinite(move)]
-        slope[todo] = np.nan
-        if not todo.size:
+        found[:, rest[last]] = value[last], (at + move)[last], slope[rest[last]]
+        eps[rest] = at + np.clip(move, -0.5 - np.abs(at), 0.5 + np.abs(at))
+        rest = rest[~last & np.isfinite(move)]
+        slope[rest] = np.nan
+        if not rest.size:
             break
     return found
 
