@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from versadp.models.bootstrap import bootstrap
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
-    from versadp.release.appending import append_file, finalize
-    from versadp.release.calibration import calibrate
-    from versadp.release.drafting import draft_schema
+    from versadp.release.files.append import append_file, finalize
+    from versadp.release.files.draft import draft_schema
+    from versadp.release.files.release import release_file
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
-    from versadp.release.streaming import release_file
+    from versadp.release.target.calibrate import calibrate
     from versadp.schema import Bounded, Categorical, Public, Schema
 
 _HOME = {
@@ -40,15 +40,15 @@ _HOME = {
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
     "Results": "versadp.inference",
-    "append_file": "versadp.release.appending",
+    "append_file": "versadp.release.files.append",
     "audit": "versadp.auditing.audit",
     "bootstrap": "versadp.models.bootstrap",
-    "calibrate": "versadp.release.calibration",
+    "calibrate": "versadp.release.target.calibrate",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
-    "release_file": "versadp.release.streaming",
-    "draft_schema": "versadp.release.drafting",
-    "finalize": "versadp.release.appending",
+    "release_file": "versadp.release.files.release",
+    "draft_schema": "versadp.release.files.draft",
+    "finalize": "versadp.release.files.append",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
 }

@@ -50,8 +50,8 @@ _RELEASE = (
     _REPORT
     + """
 import versadp as vdp
-from versadp.release.appending import finalize
-from versadp.release.streaming import release_file
+from versadp.release.files.append import finalize
+from versadp.release.files.release import release_file
 schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(int(sys.argv[3]))})
 start = time.perf_counter()
 release_file(sys.argv[1], sys.argv[2], vdp.Mechanism(schema, scale=0.25, exact_rate=0.05))

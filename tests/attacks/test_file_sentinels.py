@@ -20,9 +20,9 @@ import versadp as vdp
 from attacks.test_sentinels import INTEGER, NUMBER, PATTERNS, TEXT
 from versadp.cli import main
 from versadp.release import checkpoints
-from versadp.release.appending import append_file
-from versadp.release.drafting import draft_schema
-from versadp.release.streaming import release_file
+from versadp.release.files.append import append_file
+from versadp.release.files.draft import draft_schema
+from versadp.release.files.release import release_file
 
 COLUMNS = {"x": vdp.Bounded(0, 1e7), "c": vdp.Categorical(["a", "b"]), "p": vdp.Public(), "t": vdp.Public()}
 SCHEMA = vdp.Schema(COLUMNS, id="pid")
@@ -170,8 +170,8 @@ def test_counts_of_clamped_values_are_for_the_provider(tmp_path):
 
 def test_states_and_jobs_cannot_be_pickled(tmp_path):
     from versadp.noise.words import keystream
-    from versadp.release.making import Job
-    from versadp.release.state import State
+    from versadp.release.files.part import Job
+    from versadp.release.ledger.state import State
 
     pd.DataFrame({"pid": ["a"], "x": [1.0], "c": ["a"], "p": [1], "t": ["u"]}).to_parquet(tmp_path / "d.parquet")
     release_file(tmp_path / "d.parquet", tmp_path / "out", MECH)

@@ -51,7 +51,13 @@ def test_low_bits_would_tell_with_naive_floats():
 
 # predictable generators ----------------------------------------------------------------------------------------
 
-RELEASE_PATH = ["noise/words.py", "noise/quantile.py", "noise/kernel.py", "release/noising.py", "release/record.py"]
+RELEASE_PATH = [
+    "noise/words.py",
+    "noise/quantile.py",
+    "noise/kernel.py",
+    "release/path/noised.py",
+    "release/path/record.py",
+]
 
 
 @pytest.mark.parametrize("name", RELEASE_PATH)

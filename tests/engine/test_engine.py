@@ -8,18 +8,9 @@ import pytest
 
 from versadp.engine import Local, Pool, as_engine
 from versadp.errors import DataError, ParameterError
+from versadp_tests.engine_work import fail_on_three, moments
 
 ENGINES = [Local(), Pool("threads", 3), Pool("processes", 2)]
-
-
-def moments(batch):
-    return batch.sum(), np.array([len(batch), 1.0]), (batch.max(),)
-
-
-def fail_on_three(batch):
-    if batch == 3:
-        raise DataError("three", hint="not three")
-    return batch
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.name)

@@ -14,7 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
-from faults.fault_driver import (
+from versadp.errors import (
+    DataError,
+    KeyMaterialError,
+    ParameterError,
+    ReleaseError,
+    SpentError,
+    StateError,
+    VersadpError,
+)
+from versadp.release import checkpoints
+from versadp.release.files.release import release_file
+from versadp_tests.fault_driver import (
     KEY,
     PEOPLE,
     PLAIN,
@@ -31,17 +42,6 @@ from faults.fault_driver import (
     start,
     table,
 )
-from versadp.errors import (
-    DataError,
-    KeyMaterialError,
-    ParameterError,
-    ReleaseError,
-    SpentError,
-    StateError,
-    VersadpError,
-)
-from versadp.release import checkpoints
-from versadp.release.streaming import release_file
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_no_room_is_told_apart_from_bad_data(story, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("versadp.release.making.write_groups", full)
+    monkeypatch.setattr("versadp.release.files.part.write_groups", full)
     with pytest.raises(ReleaseError, match="ENOSPC") as caught:
         act(story, "release")
     assert "run the same command again" in str(caught.value)
@@ -395,7 +395,7 @@ def test_many_writers_at_once_spend_once(story, undisturbed):
 
 def test_without_the_lock_the_ledger_itself_lets_only_one_spend(story, monkeypatch):
     """Two who both read the ledger before either wrote: the second is turned away inside its transaction."""
-    from versadp.release.ledger import Ledger
+    from versadp.release.ledger.ledger import Ledger
 
     act(story, "release")
     key = (story / "out.provider" / "ledger.key").read_bytes()
@@ -410,7 +410,7 @@ def test_without_the_lock_the_ledger_itself_lets_only_one_spend(story, monkeypat
 def test_a_ledger_that_is_locked(story, undisturbed, monkeypatch):
     act(story, "release")
     shutil.rmtree(story / "out")
-    monkeypatch.setattr("versadp.release.ledger.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("versadp.release.ledger.ledger.BUSY_SECONDS", 0.1)
     database = sqlite3.connect(story / "out.provider" / "ledger.sqlite", isolation_level=None)
     database.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StateError, match="locked"):
@@ -592,6 +592,6 @@ def test_a_later_release_does_not_stand_in_the_way_of_an_earlier_one(people):
 
 def test_a_state_of_another_version_is_refused(people, monkeypatch):
     """Its digests may be others, and nobody would be recognised."""
-    monkeypatch.setattr("versadp.release.state._VERSION", 3)
+    monkeypatch.setattr("versadp.release.ledger.state._VERSION", 3)
     with pytest.raises(StateError, match="version"):
         act(people, "append")

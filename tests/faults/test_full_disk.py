@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.fault_driver import act, begun, contents, prepare
+from versadp_tests.fault_driver import act, begun, contents, prepare
 
 MOUNT = "mount -t tmpfs -o size={size} none {disk}"
 STORY = """
@@ -27,7 +27,7 @@ cp -r {disk}/story {after}
 ACT = """
 import sys
 sys.path.insert(0, '{tests}')
-from faults.fault_driver import act
+from versadp_tests.fault_driver import act
 from versadp.errors import VersadpError
 try:
     act('{disk}/story', 'release')

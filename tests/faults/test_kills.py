@@ -7,7 +7,7 @@ import time
 import pytest
 
 import versadp as vdp
-from faults.fault_driver import (
+from versadp_tests.fault_driver import (
     KEY,
     MORE,
     ROWS,

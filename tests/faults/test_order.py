@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import versadp as vdp
-from faults.fault_driver import KEY, ROWS, act, entries, keys, killed_at, prepare
-from versadp.release.folder import part_entry
+from versadp.release.folder.folder import part_entry
+from versadp_tests.fault_driver import KEY, ROWS, act, entries, keys, killed_at, prepare
 
 
 @pytest.fixture

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from versadp.release.planning import compare
 
 import versadp as vdp
-from golden.golden_cases import (
+from versadp.release.folder import open_folder
+from versadp_tests.golden_cases import (
     FITS,
     KEY,
     LARGE,
@@ -26,8 +28,6 @@ from golden.golden_cases import (
     people,
     release_of,
 )
-from versadp.release.folder import open_folder
-from versadp.release.planning import compare
 
 HERE = Path(__file__).parent
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
-from golden.golden_cases import FITS, KEY, LARGE, MECHANISMS, PRIVATE, RECORD, large_people, people, release_of
-from versadp.release.planning import compare
-from versadp.release.state import State
+from versadp.release.ledger.state import State
+from versadp.release.target.plan import compare
+from versadp_tests.golden_cases import FITS, KEY, LARGE, MECHANISMS, PRIVATE, RECORD, large_people, people, release_of
 
 HERE = Path(__file__).parent
 GOLDEN = json.loads((HERE / "golden.json").read_text())

@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 import versadp as vdp
-from inference.inference_cases import make
 from versadp.cli import main
 from versadp.errors import DataError
 from versadp.inference import Results
 from versadp.losses import Check
+from versadp_tests.inference_cases import make
 
 
 def run(*arguments):

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from inference.inference_cases import NAMES, TERMS, make
 from versadp.errors import ParameterError
 from versadp.inference import Prediction, Results
 from versadp.inference.prediction import exponential
+from versadp_tests.inference_cases import NAMES, TERMS, make
 
 DATA = {"age": np.array([20.0, 40.0, 3.0]), "income": np.array([0.0, 10.0, 100.0]), "other": np.array(["a", "b", "c"])}
 LINKS = {

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from inference.inference_cases import HEADER, NAMES, make
 from versadp.display.tables import render
 from versadp.errors import EstimationError, ParameterError
 from versadp.inference import Results, Terms
+from versadp_tests.inference_cases import HEADER, NAMES, make
 
 
 @pytest.fixture(params=["ols", "logit"], scope="module")

@@ -11,9 +11,9 @@ from formulaic.transforms import TRANSFORMS
 
 import versadp as vdp
 from versadp.errors import ParameterError
-from versadp.inference.expression import LEARNING, parse_expression
-from versadp.inference.terms import Terms
-from versadp.models.formula import make_design
+from versadp.formula.design import make_design
+from versadp.formula.expression import LEARNING, parse_expression
+from versadp.formula.terms import Terms
 
 SCHEMA = vdp.Schema(
     {

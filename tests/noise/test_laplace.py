@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from noise.noise_laws import rejected
 from versadp.errors import ParameterError
 from versadp.noise import SymmetricLaplace, ZeroInflatedLaplace, ZeroInflatedSymmetricLaplace
+from versadp_tests.noise_laws import rejected
 
 N = 1_000_000
 RATE, SCALE = 0.2, 0.25

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from privacy.privacy_registry import PROFILES
 from versadp import privacy
 from versadp.errors import MissingExtraError, ParameterError
 from versadp.privacy.bridges import opendp_measurement
+from versadp_tests.privacy_registry import PROFILES
 
 SOME = ["laplace, dim 1", "laplace, dim 2", "inflated", "response", "approximate", "gaussian", "record", "two releases"]
 

@@ -22,9 +22,9 @@ from versadp.privacy import (
     worst,
     zero_inflated,
 )
-from versadp.privacy.composition import Shifted
-from versadp.privacy.discrete import Discrete
-from versadp.privacy.grid import Convolved, convolve
+from versadp.privacy.curves.discrete import Discrete
+from versadp.privacy.layers.composition import Shifted
+from versadp.privacy.layers.mesh import Convolved, convolve
 
 EPS = np.array([-1.0, 0.0, 0.1, 0.5, 1.0, 2.0, 4.0])
 
@@ -150,7 +150,7 @@ def _by_simulation(responses, e):
 
 
 def test_coarse_atoms_dominate_fine_ones():
-    from versadp.privacy.grid import coarsen
+    from versadp.privacy.layers.mesh import coarsen
 
     p = compose(*[randomized_response(3, k) for k in (0.1, 0.23, 0.31, 0.4)])
     losses, masses = coarsen(np.array(p.losses), np.array(p.masses), 50)

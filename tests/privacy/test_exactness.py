@@ -6,11 +6,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from privacy.privacy_reference import delta as reference
 from versadp.privacy import symmetric_laplace
-from versadp.privacy.angular import mills, mills_table
-from versadp.privacy.curve import curve
-from versadp.privacy.interpolant import curve_table
+from versadp.privacy.curves.angular import mills, mills_table
+from versadp.privacy.curves.exact import curve
+from versadp.privacy.curves.interpolant import curve_table
+from versadp_tests.privacy_reference import delta as reference
 
 POINTS = [
     (d, c, float(f * np.sqrt(2) * c))

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from privacy.privacy_registry import PROFILES
 from versadp.errors import ParameterError
 from versadp.privacy import (
     compose,
@@ -18,7 +17,8 @@ from versadp.privacy import (
     worst,
     zero_inflated,
 )
-from versadp.privacy.worst import Worst
+from versadp.privacy.layers.worst import Worst
+from versadp_tests.privacy_registry import PROFILES
 
 EPSILONS = np.concatenate([-np.linspace(0, 6, 31)[::-1], np.linspace(0, 6, 31)[1:]])
 ALPHAS = np.concatenate([[0.0, 1e-6, 1e-4], np.linspace(0.01, 0.99, 29), [0.9999, 1.0]])

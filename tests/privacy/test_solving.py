@@ -22,7 +22,7 @@ from versadp.privacy import (
     with_slack,
     zero_inflated,
 )
-from versadp.privacy.solving import shift_bounds
+from versadp.privacy.solving.parameter import shift_bounds
 
 TARGETS = [(0.8, 0.17, 0.05), (4.0, 1e-5, 5e-6), (1.0, 0.01, 0.0), (0.0, 0.1, 0.02), (8.0, 1e-9, 0.0)]
 

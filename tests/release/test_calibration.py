@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import versadp as vdp
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.privacy import symmetric_laplace_limit, target, zero_inflated
-from versadp.release.calibration import variance_inflation
+from versadp.release.target.calibrate import variance_inflation
 
 
 def schema(dim=2, levels=()):
@@ -144,7 +144,7 @@ def test_the_split_is_near_the_best(levels, epsilon, delta):
     from math import expm1, log
 
     from versadp.privacy import target
-    from versadp.release.calibration import _problem
+    from versadp.release.target.calibrate import _problem
 
     def cost(mech):
         factors = variance_inflation(mech).values()
@@ -169,7 +169,8 @@ def test_the_split_is_near_the_best(levels, epsilon, delta):
 @pytest.mark.parametrize("goal", [{"epsilon": 2, "delta": 0.05}, {"advantage": 0.3}, {"alpha": 0.05, "beta": 0.6}])
 def test_the_curve_is_evaluated_a_few_times_only(goal, levels, unit, monkeypatch):
     """What takes the time; it was hundreds for attack rates, when every search began from nothing."""
-    from versadp.privacy import curve, laplace
+    from versadp.privacy.curves import exact as curve
+    from versadp.privacy.curves import laplace
 
     calls = []
     monkeypatch.setattr(laplace, "curve", lambda *a: calls.append(a) or curve.curve(*a))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import versadp as vdp
 from versadp.errors import ReleaseError, SchemaError, VersadpError
-from versadp.release import parts
-from versadp.release.appending import append_file
-from versadp.release.folder import _digest
-from versadp.release.sources import open_source
-from versadp.release.streaming import release_file
+from versadp.release.files.append import append_file
+from versadp.release.files.release import release_file
+from versadp.release.files.sources import open_source
+from versadp.release.folder import parts
+from versadp.release.folder.folder import _digest
 
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

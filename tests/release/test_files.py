@@ -14,10 +14,10 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, VersadpError
-from versadp.release import parts
-from versadp.release.appending import append_file
-from versadp.release.sources import open_source
-from versadp.release.streaming import release_file
+from versadp.release.files.append import append_file
+from versadp.release.files.release import release_file
+from versadp.release.files.sources import open_source
+from versadp.release.folder import parts
 
 SCHEMA = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"]), "p": vdp.Public()})
 MECH = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.1, keep=0.5)
@@ -255,7 +255,7 @@ def test_values_under_nulls_and_sliced_buffers_do_not_matter(tmp_path):
 
 HOSTILE = """
 import sys, versadp as vdp
-from versadp.release.streaming import release_file
+from versadp.release.files.release import release_file
 schema = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b", "aa", "bb"])}, id="p")
 try:
     release_file(sys.argv[1], sys.argv[2], vdp.Mechanism(schema, scale=0.5, keep=0.5))

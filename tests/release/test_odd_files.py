@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import versadp as vdp
 from versadp.errors import DataError, ParameterError, ReleaseError, VersadpError
-from versadp.release.appending import append_file
-from versadp.release.sources import open_source
-from versadp.release.streaming import release_file
+from versadp.release.files.append import append_file
+from versadp.release.files.release import release_file
+from versadp.release.files.sources import open_source
 
 SCHEMA = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"]), "p": vdp.Public()})
 MECH = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.1, keep=0.5)

@@ -186,7 +186,7 @@ def test_empty_release(tmp_path):
 
 
 def test_many_parts(tmp_path, release, monkeypatch):
-    monkeypatch.setattr("versadp.release.folder.PART_ROWS", 300)
+    monkeypatch.setattr("versadp.release.folder.folder.PART_ROWS", 300)
     release.save(tmp_path / "r")
     assert len(list((tmp_path / "r").glob("part-*.parquet"))) == 7
     assert vdp.load(tmp_path / "r").to_pandas().astype(str).equals(release.frame.astype(str))
@@ -209,7 +209,7 @@ def edit(folder, change):
 
 
 def sign(manifest):
-    from versadp.release.folder import _digest
+    from versadp.release.folder.folder import _digest
 
     manifest["digest"] = _digest(manifest)
 

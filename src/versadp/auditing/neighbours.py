@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.noise.radial import log_density
+from versadp.privacy.curves.radial import log_density
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import versadp as vdp
 from versadp.cli.options import style_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
-from versadp.release.appending import append_file
+from versadp.release.files.append import append_file
 
 
 @click.command()

@@ -13,7 +13,7 @@ import numpy as np
 import versadp as vdp
 from versadp.cli.options import style_option, unit_option
 from versadp.display.tables import render
-from versadp.release.planning import compare, cost_of_columns
+from versadp.release.target.plan import compare, cost_of_columns
 
 
 @click.command()

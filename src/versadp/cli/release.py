@@ -12,7 +12,7 @@ import versadp as vdp
 from versadp.cli.options import percentages, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
-from versadp.release.streaming import AGAIN, release_file
+from versadp.release.files.release import AGAIN, release_file
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import versadp as vdp
-from versadp.release.drafting import draft_schema
+from versadp.release.files.draft import draft_schema
 
 
 @click.group()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import EstimationError, ParameterError
-from versadp.inference.terms import Terms
+from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.inference.terms import Terms
+    from versadp.formula.terms import Terms
 
     Array = NDArray[np.float64]
     Link = Callable[[Array], Array]

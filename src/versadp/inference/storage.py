@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import ParameterError
-from versadp.inference.terms import Terms
+from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
     from versadp.inference.results import Results

@@ -14,8 +14,8 @@ import numpy as np
 
 from versadp.correction import Batch, CustomModel, FormulaModel, LinearModel, RecordModel, Units
 from versadp.errors import DataError, ParameterError
+from versadp.formula.design import PUBLIC, Design, make_design
 from versadp.losses import Check, Custom, Hinge, Huber, IndexLoss, Logistic, Mean, Quantile, Squared
-from versadp.models.formula import PUBLIC, Design, make_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

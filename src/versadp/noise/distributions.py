@@ -71,7 +71,7 @@ class SymmetricLaplace:
 
     def logpdf(self, x: ArrayLike) -> Array:
         """Return the log density at each row of x; infinite at 0 from dimension 2 on."""
-        from versadp.noise.radial import log_density
+        from versadp.privacy.curves.radial import log_density
 
         z = np.linalg.solve(self._root, np.atleast_1d(np.asarray(x, dtype=float)).T)
         radius = np.sqrt(np.einsum("j...,j...->...", z, z))

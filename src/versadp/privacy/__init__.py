@@ -9,16 +9,16 @@
 from __future__ import annotations
 
 from versadp.privacy.bridges import opendp_measurement
-from versadp.privacy.composition import compose
-from versadp.privacy.discrete import identity, randomized_response
-from versadp.privacy.gaussian import gaussian
-from versadp.privacy.inflation import approx_dp, zero_inflated
-from versadp.privacy.laplace import symmetric_laplace, symmetric_laplace_limit
+from versadp.privacy.curves.discrete import identity, randomized_response
+from versadp.privacy.curves.gaussian import gaussian
+from versadp.privacy.curves.laplace import symmetric_laplace, symmetric_laplace_limit
+from versadp.privacy.layers.composition import compose
+from versadp.privacy.layers.inflation import approx_dp, zero_inflated
+from versadp.privacy.layers.slack import with_slack
+from versadp.privacy.layers.worst import worst
 from versadp.privacy.profile import PrivacyProfile
-from versadp.privacy.slack import with_slack
-from versadp.privacy.solving import solve_parameter, solve_shift
+from versadp.privacy.solving.parameter import solve_parameter, solve_shift
 from versadp.privacy.target import Target, target
-from versadp.privacy.worst import worst
 
 __all__ = [
     "PrivacyProfile",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import MissingExtraError
-from versadp.privacy import inputs
-from versadp.privacy.grid import connect_dots
+from versadp.privacy.layers.mesh import connect_dots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

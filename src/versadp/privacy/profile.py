@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.privacy import inputs
-from versadp.privacy.searches import least_beta, least_epsilon
+from versadp.privacy.solving.searches import least_beta, least_epsilon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ def require_profile(name: str, value: object) -> None:
 
     Examples
     --------
-    >>> from versadp.privacy import gaussian
+    >>> from versadp.privacy.curves import gaussian
     >>> require_profile("profile", gaussian(1.0))
     """
     if not isinstance(value, PrivacyProfile):
@@ -186,7 +186,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy import gaussian
+        >>> from versadp.privacy.curves import gaussian
         >>> round(gaussian(1.0).epsilon(1e-5), 4)
         4.3772
         """
@@ -218,7 +218,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy import gaussian
+        >>> from versadp.privacy.curves import gaussian
         >>> round(gaussian(1.0).beta(0.05), 6)
         0.740489
         """
@@ -265,11 +265,11 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy import gaussian
+        >>> from versadp.privacy.curves import gaussian
         >>> round(gaussian(1.0).compose(4).delta(1.0), 9) == round(gaussian(2.0).delta(1.0), 9)
         True
         """
-        from versadp.privacy.composition import compose
+        from versadp.privacy.layers.composition import compose
 
         return compose(*[self] * inputs.whole("k", k, 1))
 
@@ -308,7 +308,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy import gaussian
+        >>> from versadp.privacy.curves import gaussian
         >>> figure = gaussian(1.0).plot()  # doctest: +SKIP
         """
         from versadp.privacy.picture import draw

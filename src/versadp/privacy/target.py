@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.privacy import inputs
 
 if TYPE_CHECKING:
     from versadp.privacy.profile import PrivacyProfile

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError
 from versadp.noise.laplace import ZeroInflatedLaplace, check_rate
 from versadp.noise.response import RandomizedResponse
-from versadp.release.noising import Channels
+from versadp.release.path.noised import Channels
 from versadp.schema import Bounded, Categorical, Schema
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Mechanism:
         unit : {"record", "attribute"}
             Protect a whole record (all blocks composed), or one attribute of it (the worst block).
         """
-        from versadp.release.accounting import mechanism_privacy
+        from versadp.release.target.accounting import mechanism_privacy
 
         return mechanism_privacy(self, unit)
 
@@ -186,7 +186,7 @@ class Mechanism:
 
     def statement(self) -> str:
         """Return the guarantee in words."""
-        from versadp.release.statement import privacy_statement
+        from versadp.release.target.statement import privacy_statement
 
         return privacy_statement(self)
 
@@ -220,9 +220,9 @@ class Mechanism:
         """
         from versadp.engine import as_engine
         from versadp.noise.words import fresh_key, keystream
-        from versadp.release.noising import noise_table
+        from versadp.release.path.noised import noise_table
+        from versadp.release.path.table import build_frame, read_table, released_columns, survey, warn_outside
         from versadp.release.release import Release
-        from versadp.release.table import build_frame, read_table, released_columns, survey, warn_outside
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
@@ -248,7 +248,7 @@ class Mechanism:
         key : bytes
             32 secret random bytes.
         """
-        from versadp.release.record import privatize
+        from versadp.release.path.record import privatize
 
         return privatize(self, record, key)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.laplace import ZeroInflatedLaplace
     from versadp.release.mechanism import Mechanism
-    from versadp.release.table import Table
+    from versadp.release.path.table import Table
 
     Array = NDArray[np.float64]
 

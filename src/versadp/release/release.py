@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.release.signed import signed_sample
-from versadp.release.table import Table, build_frame, read_table
+from versadp.release.augment import signed_sample
+from versadp.release.path.table import Table, build_frame, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.extension import Extension
     from versadp.privacy import PrivacyProfile
-    from versadp.release.folder import Folder
+    from versadp.release.folder.folder import Folder
     from versadp.release.mechanism import Mechanism
 
 BATCH_ROWS = 65_536
@@ -80,7 +80,7 @@ class Release:
     @property
     def frame(self) -> Any:
         """The released records; a pyarrow.Table if the release was loaded from a folder."""
-        from versadp.release.folder import Folder
+        from versadp.release.folder.folder import Folder
 
         if not isinstance(self._source, Folder):
             return self._source
@@ -89,12 +89,12 @@ class Release:
         return self._opened
 
     def __len__(self) -> int:
-        from versadp.release.folder import Folder
+        from versadp.release.folder.folder import Folder
 
         return self._source.rows if isinstance(self._source, Folder) else len(self._source)
 
     def __repr__(self) -> str:
-        from versadp.release.folder import Folder
+        from versadp.release.folder.folder import Folder
 
         columns = len(self.mechanism.schema.columns)
         where = "on disk" if isinstance(self._source, Folder) else type(self._source).__module__.split(".")[0]
@@ -123,7 +123,7 @@ class Release:
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
-        from versadp.release.folder import Folder
+        from versadp.release.folder.folder import Folder
 
         if isinstance(self._source, Folder) and self._opened is None:
             yield from self._source.batches(rows)
@@ -205,7 +205,7 @@ class Release:
 
     def save(self, path: str | Path) -> None:
         """Write the release to a new folder: Parquet parts and a manifest, readable by anyone."""
-        from versadp.release.folder import write_folder
+        from versadp.release.folder.folder import write_folder
 
         write_folder(path, self)
 
@@ -226,7 +226,7 @@ def load(path: str | Path) -> Release:
     ...     vdp.load(folder + "/released")
     <Release: 2 records, 1 column, on disk>
     """
-    from versadp.release.folder import open_folder
+    from versadp.release.folder.folder import open_folder
 
     folder: Folder = open_folder(path)
     return Release(folder, folder.mechanism, insecure=folder.insecure)
@@ -239,6 +239,6 @@ def _block(table: Table) -> NDArray[np.float64]:
 
 def _columns(table: Table, mechanism: Mechanism) -> dict[str, Any]:
     """Return a table's columns in the schema's order, levels spelled out."""
-    from versadp.release.table import released_columns
+    from versadp.release.path.table import released_columns
 
     return released_columns(table, [*table.numeric.values(), *table.codes.values()], mechanism.schema)

@@ -1,0 +1,106 @@
+"""The linear predictor: terms of a formula, each a product of factors, at arbitrary points.
+
+    X[i, j] = factor_1(x_i) * factor_2(x_i) * ...,    no factor: the intercept
+
+It needs no formula parser and no dataframe, so that results read from a file predict too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.formula.expression import Expression, parse_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms with their names.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the coefficients.
+    factors : tuple of tuples of str
+        For each term its factors, as `parse_expression` reads them; an empty tuple is the intercept.
+
+    Examples
+    --------
+    >>> terms = Terms(("Intercept", "age", "age:female"), ((), ("age",), ("age", "female")))
+    >>> terms.matrix({"age": np.array([30.0, 50.0]), "female": np.array([0, 1])})
+    array([[ 1., 30.,  0.],
+           [ 1., 50., 50.]])
+    """
+
+    names: tuple[str, ...]
+    factors: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.factors):
+            raise ParameterError("each coefficient needs one term")
+        _ = self.expressions
+
+    @cached_property
+    def expressions(self) -> tuple[tuple[Expression, ...], ...]:
+        """The factors, read."""
+        return tuple(tuple(parse_expression(factor) for factor in term) for term in self.factors)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the terms use, in order of appearance."""
+        return tuple(dict.fromkeys(c for term in self.expressions for factor in term for c in factor.columns))
+
+    def take(self, index: Iterable[int]) -> Terms:
+        """Return some of the terms."""
+        chosen = list(index)
+        return Terms(tuple(self.names[j] for j in chosen), tuple(self.factors[j] for j in chosen))
+
+    def matrix(self, columns: Mapping[str, Any]) -> Array:
+        """Return the model matrix (rows, terms). No row is dropped; what is not finite is NaN."""
+        read = read_columns(columns, self.columns)
+        # without a column among the terms, any column that is there tells the number of rows
+        rows = len(np.atleast_1d(next(iter((read or columns).values()), 0.0)))
+        out = np.ones((rows, len(self.names)))
+        for j, term in enumerate(self.expressions):
+            for k, factor in enumerate(term):
+                value = read[factor.bare] if factor.bare is not None else factor.evaluate(read)
+                out[:, j] = value if k == 0 else out[:, j] * value
+        return out
+
+
+def read_columns(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Array]:
+    """Return the named columns as numbers, all of one length; a single number stands for a whole column.
+
+    Examples
+    --------
+    >>> read_columns({"age": [30, 50], "income": 0, "other": ["a", "b"]}, ["age", "income"])
+    {'age': array([30., 50.]), 'income': array([0., 0.])}
+    """
+    out: dict[str, Array] = {}
+    names = list(names)
+    if missing := [name for name in names if name not in columns]:
+        raise ParameterError(f"missing columns: {', '.join(map(repr, missing))}", hint="the formula needs them")
+    for name in names:
+        values = np.asarray(columns[name])
+        if values.ndim > 1 or values.dtype.kind not in "fiub":
+            raise ParameterError(
+                f"column {name!r} does not hold plain numbers",
+                hint="text in models is to come: declare numeric dummies as public columns",
+            )
+        out[name] = values.astype(np.float64, copy=False)
+    lengths = {len(values) for values in out.values() if values.ndim} or {1}
+    if len(lengths) > 1:
+        raise ParameterError("the columns differ in length")
+    rows = lengths.pop()
+    return {name: values if values.ndim else np.full(rows, values) for name, values in out.items()}

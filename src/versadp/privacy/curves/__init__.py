@@ -1,0 +1,1 @@
+"""The curves: one family of noise a file."""

@@ -1,0 +1,144 @@
+r"""Profiles whose privacy loss takes finitely many values: randomised response and its compositions.
+
+k-ary randomised response keeps a category with probability κ and otherwise draws uniformly, so that for two
+different categories L is +ε₀ with probability p = κ + (1-κ)/k under Q, -ε₀ with probability (1-κ)/k, and 0
+otherwise; `ε₀ = log(1 + kκ/(1-κ))`. A product of such pairs adds losses and multiplies probabilities, and
+
+    delta(ε) = Σ_l Q(L = l) (1 - e^(ε-l))₊.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from versadp import inputs
+from versadp.privacy.profile import ULP, PrivacyProfile
+from versadp.privacy.solving.searches import highest_line
+
+Array = NDArray[np.float64]
+
+_MERGE = 1e-13  # losses closer than this are one; the larger is kept
+
+
+@dataclass(frozen=True)
+class Discrete(PrivacyProfile):
+    """A privacy loss with atoms `losses` (increasing, symmetric) of probabilities `masses` under Q."""
+
+    losses: tuple[float, ...]
+    masses: tuple[float, ...]
+    title: str
+
+    @property
+    def delta_floor(self) -> float:
+        """Zero: every output is possible under both neighbours."""
+        return 0.0
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The largest loss."""
+        return self.losses[-1]
+
+    @property
+    def _kinks(self) -> Array:
+        return np.array([loss for loss in self.losses if loss >= 0])
+
+    def _title(self) -> str:
+        return self.title
+
+    @cached_property
+    def _suffix(self) -> tuple[Array, Array, Array]:
+        losses, masses = np.array(self.losses), np.array(self.masses)
+        tails = np.concatenate([np.cumsum(masses[::-1])[::-1], [0.0]])
+        other = np.concatenate([np.cumsum((masses * np.exp(-losses))[::-1])[::-1], [0.0]])
+        return losses, tails, other
+
+    def _curve(self, epsilon: Array) -> tuple[Array, Array]:
+        losses, tails, other = self._suffix
+        start = np.searchsorted(losses, epsilon, side="right")
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = tails[start] - np.exp(epsilon) * other[start]
+        value = np.where(start < len(losses), np.maximum(value, 0.0) + 4 * ULP * tails[start], 0.0)
+        return np.minimum(value, 1.0), other[start]
+
+    def _beta(self, rates: Array) -> Array:
+        return highest_line(self, self._kinks, rates)  # which are all the ε that matter
+
+
+def product(losses: Array, masses: Array, more_losses: Array, more_masses: Array) -> tuple[Array, Array]:
+    """Add independent discrete losses; atoms that coincide are merged, upward.
+
+    Parameters
+    ----------
+    losses, masses, more_losses, more_masses : ndarray
+        The atoms of the two.
+
+    Returns
+    -------
+    losses, masses : ndarray
+        Sorted.
+
+    Examples
+    --------
+    >>> product(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
+    (array([-2.,  0.,  2.]), array([0.0625, 0.375 , 0.5625]))
+    """
+    sums = np.add.outer(losses, more_losses).ravel()
+    weights = np.multiply.outer(masses, more_masses).ravel()
+    order = np.argsort(sums)
+    sums, weights = sums[order], weights[order]
+    last = np.append(np.diff(sums) > _MERGE * (1 + np.abs(sums[:-1])), True)
+    group = np.concatenate([[0], np.cumsum(last)[:-1]])
+    return sums[last], np.bincount(group, weights).astype(np.float64)
+
+
+def randomized_response(levels: int, keep: float) -> PrivacyProfile:
+    """Return the profile of k-ary randomised response.
+
+    Parameters
+    ----------
+    levels : int
+        Number of categories k.
+    keep : float
+        Probability κ in [0, 1) that a category is not redrawn; a redraw is uniform over all k.
+
+    Returns
+    -------
+    PrivacyProfile
+        Pure, `ε₀ = log(1 + kκ/(1-κ))`.
+
+    Examples
+    --------
+    >>> p = randomized_response(levels=4, keep=0.5)
+    >>> round(p.pure_epsilon, 6), round(p.delta(1.0), 6)
+    (1.609438, 0.285215)
+    """
+    levels = inputs.whole("levels", levels, 1)
+    keep = inputs.number("keep", keep, 0.0, 1.0, open_high=True)
+    title = f"randomised response, {levels} levels, {keep:.6g} kept"
+    other = (1 - keep) / levels
+    if keep == 0 or levels == 1:
+        return Discrete((0.0,), (1.0,), title)
+    loss = float(np.log1p(levels * keep / (1 - keep))) * (1 + ULP)
+    if levels == 2:
+        return Discrete((-loss, loss), (other, keep + other), title)
+    return Discrete((-loss, 0.0, loss), (other, (levels - 2) * other, keep + other), title)
+
+
+def identity() -> PrivacyProfile:
+    """Return perfect privacy: nothing that depends on the record is published.
+
+    Returns
+    -------
+    PrivacyProfile
+        Composing with it changes nothing.
+
+    Examples
+    --------
+    >>> identity().delta(0.0)
+    0.0
+    """
+    return Discrete((0.0,), (1.0,), "nothing published")

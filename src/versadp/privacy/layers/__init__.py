@@ -1,0 +1,1 @@
+"""Guarantees built upon guarantees."""

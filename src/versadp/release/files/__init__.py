@@ -1,0 +1,1 @@
+"""Files of any size into release folders."""

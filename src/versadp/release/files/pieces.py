@@ -1,0 +1,141 @@
+"""From batches of any size to parts of a fixed one: bytes do not depend on how a file happens to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from versadp.errors import DataError, SpentError
+from versadp.release.ledger.digests import people_rows
+from versadp.release.ledger.people import People
+from versadp.release.path.table import read_table, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from versadp.release.mechanism import Mechanism
+
+    Rows = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The input of one part; `people` has one row a record if there is an id, `share` says how much is read by then."""
+
+    number: int
+    table: pa.Table
+    people: Rows | None
+    share: float
+
+
+Screened = tuple["pa.Table | pa.RecordBatch", "Rows | None", float]
+
+
+def pieces(batches: Iterable[Screened], rows: int, columns: pa.Schema, *, empty: bool) -> Iterator[Piece]:
+    """Yield pieces of just `rows` records, the last perhaps shorter; with `empty` at least one."""
+    held: list[Screened] = []
+    number, count, share = 0, 0, 0.0
+    for table, people, share in batches:
+        at = 0
+        while count + table.num_rows - at >= rows:
+            take = rows - count
+            held.append((table.slice(at, take), None if people is None else people[at : at + take], share))
+            yield _join(number, held, columns, share)
+            held, number, count, at = [], number + 1, 0, at + take
+        if at < table.num_rows:
+            held.append((table.slice(at), None if people is None else people[at:], share))
+            count += table.num_rows - at
+    if held or (empty and number == 0):
+        yield _join(number, held, columns, 1.0)
+
+
+def _join(number: int, held: list[Screened], columns: pa.Schema, share: float) -> Piece:
+    batches = [
+        batch for table, _, _ in held for batch in (table.to_batches() if isinstance(table, pa.Table) else [table])
+    ]
+    rows = [people for _, people, _ in held if people is not None]
+    people = np.concatenate(rows) if rows else None
+    return Piece(number, pa.Table.from_batches(batches, schema=columns), people, share)
+
+
+@dataclass
+class Screen:
+    """Looks up everybody before they are noised; for tables with an id.
+
+    Whoever is in this release already with the same record is left out: they would get the same noise. Whoever was
+    released before otherwise is refused, or charged if `again` says so.
+    """
+
+    mechanism: Mechanism
+    key: bytes
+    release: str
+    charge: tuple[int, int]
+    before: People
+    budget: tuple[int, int] | None
+    again: str
+    skipped: int = 0
+    charged: int = 0
+
+    def __call__(self, batches: Iterable[tuple[pa.RecordBatch, float]]) -> Iterator[Screened]:
+        """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
+        now = People()
+        repeats = refused = spent = 0
+        for batch, share in batches:
+            rows = self._rows(batch)
+            found, current = self.before.find(rows), now.find(rows)
+            repeats += int(current.known.sum()) + len(rows) - len(np.unique(rows[:, 0]))
+            known = found.known & ~found.same
+            over = np.zeros(len(rows), np.bool_)
+            if self.budget is not None:
+                total = found.spent + np.array(self.charge, np.uint64)
+                over = ~found.same & np.any(total > np.array(self.budget, np.uint64), axis=1)
+            refused += int(known.sum()) if self.again == "refuse" else 0
+            spent += int(over.sum())
+            now.add(rows)
+            if repeats or refused or spent:
+                continue  # to the end, for the whole count; nothing more is released
+            self.skipped += int(found.same.sum())
+            self.charged += int(known.sum())
+            fresh = ~found.same
+            yield (batch, rows, share) if fresh.all() else (batch.filter(pa.array(fresh)), rows[fresh], share)
+        _refuse(self.mechanism.schema.id, repeats, refused, spent)
+
+    def _rows(self, batch: pa.RecordBatch) -> Rows:
+        schema = self.mechanism.schema
+        table = read_table(pa.Table.from_batches([batch]), schema)
+        survey(table, schema)
+        return people_rows(self.key, self.release, table, self.mechanism.channels, self.charge)
+
+
+def _refuse(name: str | None, repeats: int, refused: int, spent: int) -> None:
+    if repeats:
+        raise DataError(
+            f"the id column {name!r} repeats people in {repeats} rows",
+            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
+        )
+    if spent:
+        raise SpentError(f"{spent} people have no budget left for this release", hint="leave them out")
+    if refused:
+        raise SpentError(
+            f"{refused} people were released before, with another record or in another release",
+            hint="leave them out, or release them again at a cost to them: again='charge' (--again charge)",
+        )
+
+
+def unscreened(batches: Iterable[tuple[pa.RecordBatch, float]]) -> Iterator[Screened]:
+    """Yield all records: without an id there is nobody to look up."""
+    for batch, share in batches:
+        yield batch, None, share
+
+
+def telling(batches: Iterable[Screened], tell: Callable[[float], None] | None) -> Iterator[Screened]:
+    """Say how much has been read."""
+    for table, people, share in batches:
+        yield table, people, share
+        if tell is not None:
+            tell(share)

@@ -1,0 +1,1 @@
+"""What was released to whom, and what it cost."""

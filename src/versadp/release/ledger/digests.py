@@ -1,0 +1,108 @@
+"""Digests of what was read, for the ledger only, and a person's place in it.
+
+A digest of raw content falls to guessing (a small record has few versions), so every digest here is keyed, with keys
+that never leave the provider:
+
+    tag of a block    = GMAC(content key; place, content)           fast; never stored
+    digest of a part  = HMAC(ledger key; all tags in order)         stored in the ledger
+    tag of a person   = CBC-MAC(ledger key; id)                     64 bits, stored in the ledger
+    digest of a record = CBC-MAC(ledger key, release; content, id)  64 bits, stored in the ledger
+
+64 bits: among 20 million people two share a tag with probability 1e-5, and then one of them is refused, not leaked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from versadp.noise.tags import Texts, cipher, tags
+from versadp.noise.words import BLOCK_ROWS, mac
+from versadp.release.path.table import texts_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.release.path.noised import Channels
+    from versadp.release.path.table import Table
+
+
+class PartDigest:
+    """The digest of one part's input, block by block; a `Witness`."""
+
+    def __init__(self, ledger_key: bytes, release: str, number: int) -> None:
+        self._key = mac(ledger_key, b"part", release.encode(), number.to_bytes(8, "little"))
+        self._gmac = AESGCM(mac(self._key, b"content"))
+        self._tags = bytearray()
+
+    def block(self, number: int, content: NDArray[np.float64]) -> None:
+        """See the private content of a block."""
+        self._see(0, number, content.shape[1], np.ascontiguousarray(content).data.cast("B"))
+
+    def rest(self, table: Table, first: int) -> None:
+        """See what is not noised: public columns, and who the people are."""
+        for kind, array in enumerate(table.public.values(), 1):
+            if pa.types.is_large_string(array.type):
+                self._see_texts(kind, first, texts_of(array))
+            elif len(array):
+                self._see(kind, first, len(array), np.ascontiguousarray(_values(array)).data.cast("B"))
+        if table.names is not None:
+            self._see_texts(2**31, first, table.names)
+
+    def _see_texts(self, kind: int, first: int, texts: Texts) -> None:
+        for data in (texts.starts, texts.data):
+            self._see(kind, first, len(texts), data.tobytes())  # which may be empty
+
+    def _see(self, kind: int, number: int, rows: int, data: Any) -> None:
+        # a place may be used again for other content: tags are universal hashes, whose values stay in this object
+        place = kind.to_bytes(4, "little") + number.to_bytes(8, "little")
+        self._tags += place + rows.to_bytes(8, "little") + self._gmac.encrypt(place, b"", data)
+
+    def finish(self) -> str:
+        """Return the digest."""
+        return mac(self._key, bytes(self._tags)).hex()
+
+
+def people_rows(
+    ledger_key: bytes, release: str, table: Table, channels: Channels, charge: tuple[int, int]
+) -> NDArray[np.uint64]:
+    """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
+    assert table.names is not None
+    rows = np.empty((table.rows, 4), np.uint64)
+    rows[:, 2:] = charge
+    named = tags(cipher(mac(ledger_key, b"people")), table.names)
+    rows[:, 0] = named[:, 0]
+    public = [_public(ledger_key, array) for array in table.public.values()]
+    record = Texts.rows(_content(table, channels), *public, named)
+    rows[:, 1] = tags(cipher(mac(ledger_key, b"record", release.encode())), record)[:, 0]
+    return rows
+
+
+def _content(table: Table, channels: Channels) -> NDArray[np.float64]:
+    """Return the private columns as whole numbers, one row a record."""
+    columns = (*table.numeric.values(), *table.codes.values())
+    content = np.empty((table.rows, len(columns)))
+    for start in range(0, table.rows, BLOCK_ROWS):  # in steps, to need little memory
+        rows = slice(start, start + BLOCK_ROWS)
+        content[rows] = channels.content([values[rows] for values in columns]).T
+    return content
+
+
+def _public(ledger_key: bytes, array: pa.Array) -> NDArray[np.uint64]:
+    """Return two words a value: a text's tag; or a number and its kind, however many bits the file gave it."""
+    if pa.types.is_large_string(array.type):
+        return tags(cipher(mac(ledger_key, b"public")), texts_of(array))
+    values = _values(array)
+    out = np.zeros((len(values), 2), np.uint64)
+    if values.dtype.kind == "f":
+        out[:, 0], out[:, 1] = values.astype(np.float64).view(np.uint64), 1
+    else:
+        out[:, 0], out[:, 1] = values.astype(np.uint64), 2 * (values < 0)
+    return out
+
+
+def _values(array: pa.Array) -> NDArray[Any]:
+    return np.asarray(array.to_numpy(zero_copy_only=False))

@@ -1,0 +1,234 @@
+"""The ledger: what was begun, read, written and charged, as a chain of entries in an embedded database.
+
+    head_0 = 0,   head_n = HMAC(ledger key; head_{n-1}, n, entry_n)
+
+The last head is also kept in a file of its own, the anchor. A ledger that is missing, cut, edited or restored from an
+older copy does not fit its anchor, and nothing is released with it. The entry is committed first and the anchor
+follows, so a crash leaves the ledger at most one entry ahead, which the chain proves, and never behind. A ledger and
+anchor that are restored together are held against what this user remembers of them (`memory.py`).
+
+Entries are small; who was released stands beside them, in one sorted array a part, whose digest is in the entry.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import StateError
+from versadp.noise.words import mac
+from versadp.release.checkpoints import reached
+from versadp.release.durable import create, replace
+from versadp.release.ledger.memory import memory_of, recall, remember
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+LEDGER, ANCHOR = "ledger.sqlite", "anchor.json"
+BUSY_SECONDS = 5.0
+_START = bytes(32)
+_TABLES = """
+CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, head BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS people (
+    release TEXT NOT NULL, batch INTEGER NOT NULL, part INTEGER NOT NULL, rows BLOB NOT NULL,
+    PRIMARY KEY (release, batch, part)) STRICT;
+"""
+
+
+class Ledger:
+    """The entries of one state folder, checked when it is opened; `add` is the only way to write.
+
+    Parameters
+    ----------
+    folder : Path
+        The state folder.
+    key : bytes
+        Its ledger key.
+    """
+
+    def __init__(self, folder: Path, key: bytes) -> None:
+        self._folder, self._key = folder, mac(key, b"ledger")
+        self._database = connect(folder / LEDGER)
+        try:
+            self.entries, self._head = self._read()
+            self._check_anchor()
+            self._check_memory()
+        except BaseException:
+            self.close()
+            raise
+
+    @staticmethod
+    def make(folder: Path) -> None:
+        """Make an empty ledger and its anchor."""
+        if not (folder / LEDGER).exists():
+            create(folder / LEDGER)  # ours alone before the database has anything to say
+        database = connect(folder / LEDGER)
+        with _Speaking():
+            database.executescript(_TABLES)
+        database.close()
+        _write_anchor(folder, 0, _START)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def add(self, entry: dict[str, Any], people: NDArray[np.uint64] | None = None) -> None:
+        """Write one entry: after this returns it is on the disk, and the anchor knows it."""
+        body = entry | ({} if people is None else {"people": self._people_digest(people)})
+        number, text = len(self.entries) + 1, json.dumps(body, ensure_ascii=False, sort_keys=True)
+        head = self._next(self._head, number, text)
+        reached(f"before {entry['kind']} entry")
+        with _Speaking(), _Transaction(self._database):
+            # what we know was read earlier: look again now that nobody else can write
+            if self._last() != (len(self.entries), self._head):
+                raise StateError("another process wrote to the ledger in the meantime", hint="run the command again")
+            self._database.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, text, head))
+            if people is not None:
+                place = (entry["release"], entry["batch"], entry["number"], people.tobytes())
+                self._database.execute("INSERT INTO people VALUES (?, ?, ?, ?)", place)
+            reached(f"before {entry['kind']} commit")
+        reached(f"after {entry['kind']} commit")
+        self.entries.append(json.loads(text))  # as it will be read
+        self._head = head
+        _write_anchor(self._folder, number, head)
+        remember(self._heads(1), number, head)
+        reached(f"after {entry['kind']} entry")
+
+    def people(self, before: dict[str, Any]) -> Iterator[tuple[dict[str, Any], NDArray[np.uint64]]]:
+        """Yield each part's entry and its people, one row a person, sorted by tag, up to a given entry."""
+        for entry in self.entries[: self.entries.index(before)]:
+            if entry["kind"] != "part" or "people" not in entry:
+                continue
+            place = (entry["release"], entry["batch"], entry["number"])
+            with _Speaking():
+                query = "SELECT rows FROM people WHERE release = ? AND batch = ? AND part = ?"
+                found = self._database.execute(query, place).fetchone()
+            rows = np.frombuffer(found[0] if found else b"", np.uint64)
+            if rows.size % 4 or self._people_digest(rows) != entry["people"]:
+                raise _changed("the ledger's list of people was changed")
+            yield entry, rows.reshape(-1, 4)
+
+    def _people_digest(self, people: NDArray[np.uint64]) -> str:
+        return mac(self._key, b"people", people.tobytes()).hex()
+
+    def _next(self, head: bytes, number: int, text: str) -> bytes:
+        return mac(self._key, head, number.to_bytes(8, "little"), text.encode())
+
+    def _last(self) -> tuple[int, bytes]:
+        row = self._database.execute("SELECT number, head FROM entries ORDER BY number DESC LIMIT 1").fetchone()
+        return (0, _START) if row is None else (row[0], row[1])
+
+    def _read(self) -> tuple[list[dict[str, Any]], bytes]:
+        entries, head = [], _START
+        with _Speaking():
+            rows = self._database.execute("SELECT number, body, head FROM entries ORDER BY number").fetchall()
+        for expected, (number, text, stored) in enumerate(rows, 1):
+            head = self._next(head, number, text)
+            if number != expected or head != stored:
+                raise _changed("the ledger was changed, or does not belong to this key")
+            entries.append(json.loads(text))
+        return entries, head
+
+    def _check_anchor(self) -> None:
+        number, head = read_anchor(self._folder)
+        count = len(self.entries)
+        if (number, head) == (count, self._head):
+            return
+        if number == count - 1 and head == self._heads(number):  # a crash between commit and anchor
+            _write_anchor(self._folder, count, self._head)
+            return
+        raise _changed("the ledger is not the latest: it, or its anchor, was restored from an older copy")
+
+    def _check_memory(self) -> None:
+        memory = recall(self._heads(1)) if self.entries else None
+        if memory is None or memory[1] == self._heads(memory[0]):
+            return
+        raise StateError(
+            "the state folder is not the one that was last used here: it was restored from a backup, or it is a copy",
+            hint="put the latest one back; if it is lost, and nobody who is to be released was released since, "
+            f"remove {memory_of(self._heads(1))} and run again",
+        )
+
+    def _heads(self, number: int) -> bytes:
+        """Return the head of an entry, or nothing if there is no such entry."""
+        if number == 0:
+            return _START
+        with _Speaking():
+            row = self._database.execute("SELECT head FROM entries WHERE number = ?", (number,)).fetchone()
+        return b"" if row is None else bytes(row[0])
+
+
+def connect(path: Path, *, timeout: float | None = None) -> sqlite3.Connection:
+    """Open a database with a rollback journal: older libraries have a fault in the other kind."""
+    wait = BUSY_SECONDS if timeout is None else timeout
+    with _Speaking():
+        database = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("PRAGMA synchronous = EXTRA")
+    return database
+
+
+def read_anchor(folder: Path) -> tuple[int, bytes]:
+    """Return the number and head of the last entry that the anchor knows."""
+    try:
+        data = json.loads((folder / ANCHOR).read_bytes())
+        return int(data["number"]), bytes.fromhex(data["head"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise _changed("the ledger's anchor is missing or damaged") from None
+
+
+def _write_anchor(folder: Path, number: int, head: bytes) -> None:
+    replace(folder / ANCHOR, json.dumps({"number": number, "head": head.hex()}).encode())
+
+
+class _Transaction:
+    """`BEGIN IMMEDIATE`: whoever is inside is the only writer."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, problem: object, trace: object) -> None:
+        try:
+            if kind is None:
+                self._database.execute("COMMIT")
+        finally:
+            self._undo()
+
+    def _undo(self) -> None:
+        if self._database.in_transaction:  # a full disk ends a transaction by itself
+            self._database.execute("ROLLBACK")
+
+
+class _Speaking:
+    """Turns what the database says into our errors."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, sqlite3.OperationalError):
+            code = getattr(problem, "sqlite_errorname", "") or ""
+            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise StateError(
+                    "the ledger is locked by another process", hint="wait for it, then run again"
+                ) from None
+            if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
+                raise StateError(f"the ledger cannot be written ({code})", hint="mend it and run again") from None
+        if isinstance(problem, sqlite3.Error):
+            raise _changed("the ledger is damaged") from None
+
+
+def _changed(message: str) -> StateError:
+    return StateError(
+        message,
+        hint="without the true ledger nobody can tell who was released already: put it back, or release nothing more",
+    )

@@ -1,0 +1,230 @@
+"""The provider's state: keys and ledger, in a folder apart from the release that only its owner can read.
+
+    lock            held while a process works here
+    ledger.sqlite   what was done (`ledger.py`), and anchor.json
+    ledger.key      256 random bits; its presence says that the ledger was once complete
+    release-*.key   256 random bits a release
+
+The key of the ledger is made last. So a folder with a key and without a ledger has lost it, and is refused, and one
+with a ledger and without a key was never used, or its key was destroyed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import sqlite3
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from versadp.errors import KeyMaterialError, ParameterError, StateError
+from versadp.noise.words import check_key, fresh_key, mac
+from versadp.release.durable import create, destroy, replace
+from versadp.release.ledger.ledger import ANCHOR, LEDGER, Ledger, connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+LOCK, LEDGER_KEY = "lock", "ledger.key"
+_VERSION = 2
+
+
+def default_state(out: Path) -> Path:
+    """Return where the state of a release stands unless it is said otherwise: beside it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> default_state(Path("shared/released")).as_posix()
+    'shared/released.provider'
+    """
+    return out.parent / f"{out.name}.provider"
+
+
+class State:
+    """An open state folder; nobody else can work in it until it is closed.
+
+    Parameters
+    ----------
+    folder : Path
+    make : bool
+        Make it if it is not there.
+    shared : bool
+        True if it may serve several releases; one beside a release serves that release.
+    budget : tuple of int, optional
+        What one person may be charged in all (see `charges.py`); for a new folder.
+    """
+
+    def __init__(
+        self, folder: Path, *, make: bool = False, shared: bool = True, budget: tuple[int, int] | None = None
+    ) -> None:
+        self.folder = folder
+        self._lock: sqlite3.Connection | None = None
+        self.ledger: Ledger
+        _prepare(folder, make=make)
+        self._take_lock()
+        try:
+            self._key = self._open_key(make=make)
+            self.ledger = Ledger(folder, self._key)
+            if not self.ledger.entries:
+                first = {"kind": "create", "version": _VERSION, "shared": shared, "budget": budget}
+                self.ledger.add(first)
+            self._check_first(budget)
+            self._sweep()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise KeyMaterialError("a state holds secrets and cannot be pickled")
+
+    def close(self) -> None:
+        """Let others in."""
+        if hasattr(self, "ledger"):
+            self.ledger.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The entry with which the ledger starts."""
+        return self.ledger.entries[0]
+
+    @property
+    def digest_key(self) -> bytes:
+        """The key of all digests in the ledger."""
+        return mac(self._key, b"digests")
+
+    def new_key(self, key: bytes | None = None) -> tuple[str, bytes]:
+        """Make the key of a release and put it on the disk; return the release's name in the ledger, and the key."""
+        release, secret = secrets.token_hex(8), fresh_key() if key is None else check_key(key)
+        replace(self._key_path(release), secret)
+        return release, secret
+
+    def key(self, release: str, check: str) -> bytes:
+        """Return the key of a release."""
+        try:
+            secret = self._key_path(release).read_bytes()
+        except OSError:
+            raise KeyMaterialError(
+                "the key of this release is missing", hint="put it back: without it nothing can be added or resumed"
+            ) from None
+        if not hmac.compare_digest(self.key_check(secret), check):
+            raise KeyMaterialError("the key is not that of this release", hint="put the right one back")
+        return check_key(secret)
+
+    def has_key(self, release: str) -> bool:
+        """Return whether the key of a release is there."""
+        return self._key_path(release).exists()
+
+    def key_check(self, key: bytes) -> str:
+        """Return what tells whether a key is the right one, and nothing else about it."""
+        return mac(self.digest_key, b"key", key).hex()[:32]
+
+    def destroy_key(self, release: str) -> None:
+        """Destroy the key of a release."""
+        destroy(self._key_path(release))
+
+    def destroy_ledger_key(self) -> None:
+        """Destroy the key of the ledger: its digests then mean nothing to anybody, and nothing more is released."""
+        destroy(self.folder / LEDGER_KEY)
+
+    def _key_path(self, release: str) -> Path:
+        return self.folder / f"release-{release}.key"
+
+    def _take_lock(self) -> None:
+        path = self.folder / LOCK
+        if not path.exists():
+            with suppress(FileExistsError):
+                create(path)
+        # a lock of the system, by way of the database library: it ends with the process, however that ends
+        self._lock = connect(path, timeout=0)
+        try:
+            self._lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error:
+            self._lock.close()
+            raise StateError(
+                "another process is at work with this state folder", hint="wait for it, then run the command again"
+            ) from None
+
+    def _open_key(self, *, make: bool) -> bytes:
+        path = self.folder / LEDGER_KEY
+        if path.exists():
+            if not (self.folder / LEDGER).exists() or not (self.folder / ANCHOR).exists():
+                raise StateError(
+                    "the ledger or its anchor is missing from the state folder",
+                    hint="put it back: without it nobody can tell who was released already",
+                )
+            return check_key(path.read_bytes())
+        if _used(self.folder):
+            raise KeyMaterialError(
+                "the ledger's key is gone: the release was finalised, or the key was lost",
+                hint="after `versadp finalize` nothing can be added; release to a new folder",
+            )
+        if not make:
+            raise StateError(f"{str(self.folder)!r} holds no state", hint="give the folder with --state")
+        Ledger.make(self.folder)
+        replace(path, fresh_key())
+        return path.read_bytes()
+
+    def _check_first(self, budget: tuple[int, int] | None) -> None:
+        first = self.first
+        if first.get("kind") != "create" or first.get("version") != _VERSION:
+            raise StateError(
+                "the state folder is of a version that this versadp does not know", hint="use the versadp that made it"
+            )
+        if budget is not None and first["budget"] != list(budget):
+            raise ParameterError("the budget of a state folder cannot be changed", hint="leave it out")
+
+    def _sweep(self) -> None:
+        """Destroy keys that a crash left without a release, and those of releases that are over."""
+        begun = {entry["release"] for entry in self.ledger.entries if entry["kind"] == "begin"}
+        over = {
+            entry["release"]
+            for entry in self.ledger.entries
+            if entry["kind"] == "finalize" or (entry["kind"] == "abandon" and entry["batch"] == 0)
+        }
+        for path in self.folder.glob("release-*.key"):
+            if path.stem.removeprefix("release-") not in begun - over:
+                destroy(path)
+        for path in self.folder.glob(".*.tmp"):
+            destroy(path)
+
+
+def _prepare(folder: Path, *, make: bool) -> None:
+    """Make the folder, or check that it is one that only its owner can read."""
+    if make and not folder.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not folder.is_dir():
+        raise StateError(f"there is no state folder {str(folder)!r}", hint="give the right one with --state")
+    if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        if any(folder.iterdir()):
+            raise StateError("others can read the state folder", hint=f"chmod 700 {folder}")
+        folder.chmod(0o700)
+
+
+def _used(folder: Path) -> bool:
+    """Return whether a ledger without a key has ever been written to."""
+    if not (folder / LEDGER).exists():
+        return False
+    database = connect(folder / LEDGER)
+    try:
+        return bool(database.execute("SELECT count(*) FROM entries").fetchone()[0])
+    except sqlite3.OperationalError:  # a crash before the tables were made
+        return False
+    except sqlite3.Error:
+        raise StateError("the ledger is damaged, and its key is gone") from None
+    finally:
+        database.close()

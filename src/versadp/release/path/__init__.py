@@ -1,0 +1,1 @@
+"""From true values to released ones."""

@@ -1,0 +1,77 @@
+"""One record, noised on the person's own device."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.errors import DataError
+from versadp.noise.tags import Texts
+from versadp.noise.words import check_key, device_keystream
+from versadp.release.path.table import EXACT_INTEGER
+from versadp.schema import Bounded, Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from versadp.release.mechanism import Mechanism
+
+
+def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> dict[str, Any]:
+    """Return the released record; see `Mechanism.privatize`."""
+    schema, channels = mechanism.schema, mechanism.channels
+    given = dict(record)
+    name = given.pop(schema.id, None) if schema.id is not None else None
+    _check_names(given.keys(), schema.columns.keys())
+    numeric = [_number(given[c], c, schema.columns[c]) for c in schema.numeric]
+    codes = [_code(given[c], c, schema.columns[c]) for c in schema.categorical]
+    out = {c: _public(given[c], c) for c in schema.public}
+
+    content = channels.content([np.array([value]) for value in (*numeric, *codes)])
+    names = None if name is None else Texts.of([str(name).encode()])
+    stream = device_keystream(check_key(key), mechanism.parameters)
+    channels.add_noise(content, stream.records(content, names, channels.words))
+
+    released = content[:, 0].tolist()
+    out |= dict(zip(schema.numeric, released, strict=False))
+    for c, code in zip(schema.categorical, released[len(numeric) :], strict=True):
+        column = schema.columns[c]
+        assert isinstance(column, Categorical)
+        out[c] = column.levels[int(code)]
+    return {c: out[c] for c in schema.columns}
+
+
+def _check_names(found: Any, wanted: Any) -> None:
+    missing = [c for c in wanted if c not in found]
+    extra = [str(c) for c in found if c not in wanted]
+    if missing or extra:
+        raise DataError(
+            f"the record must have just the schema's columns; missing: {missing or 'none'}, unknown: {extra or 'none'}"
+        )
+
+
+def _number(value: Any, name: str, column: Any) -> float:
+    assert isinstance(column, Bounded)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise DataError(f"column {name!r} needs a number, not {type(value).__name__}")
+    most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
+    if not -most <= value <= most:
+        raise DataError(f"column {name!r} is missing, not finite or beyond 2^53 in size")
+    return float(value)
+
+
+def _code(value: Any, name: str, column: Any) -> int:
+    assert isinstance(column, Categorical)
+    value = value.item() if isinstance(value, np.generic) else value
+    if type(value) is not type(column.levels[0]) or value not in column.levels:
+        raise DataError(f"column {name!r} is none of its levels", hint="declare every level in the schema")
+    return column.levels.index(value)
+
+
+def _public(value: Any, name: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, bool | int | float | str) or (isinstance(value, float) and not math.isfinite(value)):
+        raise DataError(f"column {name!r} needs a finite number, true/false or text")
+    return value

@@ -1,0 +1,1 @@
+"""From a privacy target to a mechanism, and what it says."""

@@ -1,0 +1,280 @@
+"""From a privacy target to the mechanism with the least noise that meets it.
+
+The answer is solved for on the very profile that will be reported, sampler error included, so what was asked for is
+never contradicted by what is printed. Two rules fill what the caller leaves open; `docs/calibration.md` has the
+figures behind them.
+
+**The exact rate.** A larger one helps analysts with rough questions (shares, quantiles), whose variance goes like
+`exact_rate^(-3/2)`; a smaller one leaves more of delta for less noise, which helps smooth questions (means, slopes),
+whose variance goes like `1 + 12 scale^2`. The rule takes a share of delta that is within about a tenth of the least
+geometric mean of the two, for targets from strict to lenient: 0.95 at one column, 0.85 at two, 0.75 at three, 0.6
+beyond.
+
+**Numbers and categories.** At unit "record" they share one budget. All categories get the same epsilon, and what is
+left goes to the numeric block. The share is chosen so that the mean over private columns of the log of the variance
+inflation is least: `1 + 12 (1 - r) scale^2` for a column's mean, `1 / keep^2` for a level's share.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+from versadp.errors import InfeasibleError, ParameterError
+from versadp.noise.laplace import MIN_RATE
+from versadp.noise.response import RandomizedResponse
+from versadp.privacy import (
+    compose,
+    identity,
+    randomized_response,
+    solve_parameter,
+    target,
+    with_slack,
+    zero_inflated,
+)
+from versadp.release.mechanism import Mechanism
+from versadp.release.target.accounting import UNITS
+from versadp.release.target.shift import ShiftProblem
+from versadp.schema import Categorical, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from versadp.privacy import PrivacyProfile, Target
+
+SHARE_OF_DELTA = {1: 0.95, 2: 0.85, 3: 0.75}
+SHARE_BEYOND = 0.6
+SHARE_OF_RISK = 0.45
+MIN_EPSILON, MAX_EPSILON = 1e-4, 18.0  # of one category; at 18 it is redrawn once in ten million times
+STEP, STEPS, FLAT = 1.0, 6, 0.01  # of the log odds of what categories get of what they could have
+_ROUGH, _FINE = 3e-2, 1e-9
+
+
+def calibrate(
+    schema: Schema,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    unit: str = "record",
+    exact_rate: float | None = None,
+    advantage: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+) -> Mechanism:
+    """Return the mechanism with the least noise that meets a privacy target.
+
+    Parameters
+    ----------
+    schema : Schema
+    epsilon, delta : float, optional
+        Target as a pair.
+    unit : {"record", "attribute"}
+        What the target protects.
+    exact_rate : float, optional
+        Probability that a record's numbers are released unchanged; chosen by the rule above if it is left open.
+    advantage : float, optional
+        Target as attack risk: how much better than chance the best attacker may tell two records apart.
+    alpha, beta : float, optional
+        Target as attack risk: at most `alpha` false alarms leave at least `beta` misses.
+
+    Raises
+    ------
+    InfeasibleError
+        If no mechanism meets the target; the hint names the nearest one that can be met.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
+    >>> mech = calibrate(schema, epsilon=4.0, delta=0.05, unit="attribute", exact_rate=0.02)
+    >>> round(mech.scale["age"], 4)
+    0.4293
+    >>> mech.privacy("attribute").delta(4.0) <= 0.05
+    True
+    """
+    goal = target(epsilon, delta, advantage=advantage, alpha=alpha, beta=beta)
+    if unit not in UNITS:
+        raise ParameterError(f"there is no unit {unit!r}", hint="choose from record, attribute")
+    if not isinstance(schema, Schema) or not (schema.numeric or schema.categorical):
+        raise ParameterError("calibrate needs a Schema with private columns")
+    rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
+    if unit == "attribute":
+        keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
+    else:
+        keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
+    if not schema.numeric:
+        return Mechanism(schema, keep=keep)
+    _refuse_floor(goal, rate)
+    problem = _problem(schema, goal, unit, rate, keep)
+    scale = problem.scale(problem.solve(_FINE, ratio))
+    return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep), scale, goal, unit)
+
+
+def variance_inflation(mechanism: Mechanism) -> dict[str, float]:
+    """Return by how much the noise multiplies the variance of a column's mean, or of a level's share.
+
+    An analyst needs that many times the records for the precision of raw data, at most: better corrections need fewer.
+    Numbers are taken to be spread evenly over their bounds, categories over their levels.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> variance_inflation(Mechanism(Schema({"x": Bounded(0, 1)}), scale=0.5, exact_rate=0.0))
+    {'x': 4.0}
+    """
+    left = 1 - mechanism.exact_rate
+    numbers = {name: 1 + 12 * left * scale**2 for name, scale in mechanism.scale.items()}
+    return numbers | {name: math.inf if keep == 0 else keep**-2 for name, keep in mechanism.keep.items()}
+
+
+def _levels(schema: Schema) -> dict[str, int]:
+    return {name: len(c.levels) for name, c in schema.columns.items() if isinstance(c, Categorical)}
+
+
+def _exact_rate(goal: Target, dim: int) -> float:
+    if goal.delta is not None:
+        rate = SHARE_OF_DELTA.get(dim, SHARE_BEYOND) * goal.delta
+    elif goal.advantage is not None:
+        rate = SHARE_OF_RISK * goal.advantage
+    else:
+        assert goal.alpha is not None
+        assert goal.beta is not None
+        rate = SHARE_OF_RISK * max(1 - goal.alpha - goal.beta, 0.0)
+    return rate if rate >= MIN_RATE else 0.0
+
+
+def _attribute_keep(levels: int, goal: Target) -> float:
+    """Return the largest keep with which one category meets the target.
+
+    Without the sampler's error it would meet (epsilon, delta) up to `keep + (1 - keep)(1 - e^epsilon)/levels = delta`,
+    and its trade-off is three lines: to meet (alpha, beta) is to meet one of three pairs.
+    """
+
+    def profile_of(keep: float) -> PrivacyProfile:
+        channel = RandomizedResponse(levels, keep)
+        return with_slack(randomized_response(levels, keep), channel.sampler_error)
+
+    if goal.alpha is not None and goal.beta is not None:
+        alpha, beta = goal.alpha, goal.beta
+        pairs = [((1 - beta) / alpha, 0.0), ((1 - alpha) / max(beta, MIN_RATE), 0.0), (1.0, 1 - alpha - beta)]
+    else:
+        pairs = [(math.exp(goal.epsilon or 0.0), goal.delta or goal.advantage or 0.0)]
+    guesses = [(delta + (odds - 1) / levels) / (1 + (odds - 1) / levels) for odds, delta in pairs]
+    near = max(*guesses, MIN_RATE)
+    try:
+        return solve_parameter(profile_of, goal, MIN_RATE, 1 - 1e-9, tolerance=_FINE, near=near, within=_FINE)
+    except InfeasibleError:
+        return 0.0  # a category that is always redrawn meets every target
+
+
+def _categories(schema: Schema, keep: dict[str, float]) -> tuple[PrivacyProfile, float]:
+    """Return what the categories give away of a record, and their samplers' error."""
+    channels = [RandomizedResponse(levels, keep[name]) for name, levels in _levels(schema).items()]
+    together = compose(*(randomized_response(c.levels, c.keep) for c in channels))
+    return together, sum(c.sampler_error for c in channels)
+
+
+def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[str, float]) -> ShiftProblem:
+    """Say what the numeric block must meet, given everything else."""
+    dim = len(schema.numeric)
+    if unit == "attribute":  # the other blocks are the same for both neighbours
+        return ShiftProblem(goal, dim, 1.0, rate, identity(), 0.0)
+    return ShiftProblem(goal, dim, math.sqrt(dim), rate, *_categories(schema, keep))
+
+
+def _settle(make: Callable[..., Mechanism], scale: float, goal: Target, unit: str) -> Mechanism:
+    """Step up from the solved scale until the profile that will be reported meets the target: the last of rounding."""
+    step = _FINE / 64
+    while goal.room((mechanism := make(scale=scale)).privacy(unit)) < 0:
+        scale, step = scale * (1 + step), 2 * step
+        if step > 1e-2:
+            raise InfeasibleError(f"{goal} cannot be met", hint="the sampler's own error is as large as delta")
+    return mechanism
+
+
+def _refuse_floor(goal: Target, rate: float, *, others: bool = False) -> None:
+    """Refuse a target below its floor, or on it where others must have a share as well."""
+    most = goal.delta if goal.delta is not None else goal.advantage
+    if most is not None and (most < rate or (others and most == rate)):
+        what = "delta" if goal.delta is not None else "advantage"
+        raise InfeasibleError(
+            f"{goal} cannot be met with exact_rate {rate:g}: {what} has its floor there",
+            hint=f"nearest that can: {what} above {rate:g}, or an exact_rate below {most:g}",
+        )
+
+
+def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float], float | None]:
+    """Split one budget between numbers and categories: what these keep, and a guess for `ShiftProblem.solve`."""
+    levels = _levels(schema)
+
+    def keeps(each: float) -> dict[str, float]:
+        """Return keep such that each category alone has pure epsilon `each`."""
+        return {name: 1 / (1 + k / math.expm1(each)) for name, k in levels.items()}
+
+    def alone(each: float) -> PrivacyProfile:
+        """Return the guarantee if the numbers had no end of noise: their exact rate stays."""
+        return zero_inflated(with_slack(*_categories(schema, keeps(each))), rate if schema.numeric else 0.0)
+
+    if schema.numeric:
+        _refuse_floor(goal, rate, others=True)
+    tolerance = _ROUGH if schema.numeric else _FINE  # what numbers share is only a rule of thumb
+    most = solve_parameter(alone, goal, MIN_EPSILON, MAX_EPSILON, tolerance=tolerance)
+    if not schema.numeric:
+        return keeps(most), None
+    rough = _as_pair(goal, rate)
+    ratios: dict[float, float] = {}  # of the exact shift to the limit's: a smooth function of the log odds
+
+    def cost(log_odds: float) -> float:
+        keep = keeps(most / (1 + math.exp(-log_odds)))
+        problem = _problem(schema, rough, "record", rate, keep)
+        try:
+            ratio = _line(ratios, log_odds)
+            if not ratios or not min(ratios) <= log_odds <= max(ratios):  # a guess, no more
+                ratio = problem.solve(_ROUGH, ratio) / problem.bracket[0]
+                ratios[log_odds] = ratio
+            assert ratio is not None
+            return _cost(Mechanism(schema, problem.scale(ratio * problem.bracket[0]), rate, keep))
+        except InfeasibleError:
+            return math.inf
+
+    start = 1.3 * math.log(len(levels)) - 0.75 * math.log(len(schema.numeric))  # near the best of many scans
+    best = _least(cost, start, STEP)
+    return keeps(most / (1 + math.exp(-best))), _line(ratios, best)
+
+
+def _as_pair(goal: Target, rate: float) -> Target:
+    """Return the pair (epsilon, delta) that touches an (alpha, beta) target halfway: quick, and enough to compare."""
+    if goal.alpha is None or goal.beta is None or not 0 < goal.alpha < goal.beta:
+        return goal
+    epsilon = 0.5 * math.log(goal.beta / goal.alpha)
+    delta = 1 - goal.beta - goal.alpha * math.exp(epsilon)
+    return target(epsilon, delta) if delta > 1.1 * rate else goal
+
+
+def _line(known: dict[float, float], at: float) -> float | None:
+    """Return a value by the line, in logs, through the two nearest that are known; what there is if there are fewer."""
+    near = sorted(known, key=lambda x: abs(x - at))[:2]
+    if len(near) < 2:
+        return known[near[0]] if near else None
+    share = (at - near[0]) / (near[1] - near[0])
+    return float(known[near[0]] ** (1 - share) * known[near[1]] ** share)
+
+
+def _cost(mechanism: Mechanism) -> float:
+    inflation = variance_inflation(mechanism).values()
+    return sum(math.log(value) for value in inflation) / len(inflation)
+
+
+def _least(cost: Callable[[float], float], start: float, step: float) -> float:
+    """Walk downhill from a start to a valley, and return the bottom of the parabola through it."""
+    left, right, here = ((x, cost(x)) for x in (start - step, start + step, start))
+    for _ in range(STEPS):
+        if left[1] < here[1] - FLAT:
+            left, here, right = (left[0] - step, cost(left[0] - step)), left, here
+        elif right[1] < here[1] - FLAT:
+            left, here, right = here, right, (right[0] + step, cost(right[0] + step))
+        else:
+            break
+    bend = left[1] - 2 * here[1] + right[1]
+    return here[0] + 0.5 * step * (left[1] - right[1]) / bend if 0 < bend < math.inf else here[0]

@@ -1,0 +1,1 @@
+"""What tests share: cases, references, and functions that other processes import."""

@@ -1,0 +1,7 @@
+"""Loaded once by the server from which processes to be killed are forked: the kernels are compiled there."""
+
+from versadp_tests.fault_driver import PEOPLE, PLAIN, mechanism, table
+
+mechanism(PLAIN).release(table(10), engine="local")
+mechanism(PEOPLE).release(table(10, people=True), engine="local")
+mechanism(PLAIN).privacy("record").delta(1.0)
