@@ -187,13 +187,18 @@ class Schema:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """Names of the bounded columns: the numeric block, in order."""
+        """Names of the bounded columns, in order."""
         return tuple(name for name, column in self._columns.items() if isinstance(column, Bounded))
 
     @property
     def categorical(self) -> tuple[str, ...]:
         """Names of the categorical columns, in order."""
         return tuple(name for name, column in self._columns.items() if isinstance(column, Categorical))
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """Names of the columns that get noise, in order."""
+        return tuple(name for name, column in self._columns.items() if not isinstance(column, Public))
 
     @property
     def public(self) -> tuple[str, ...]:

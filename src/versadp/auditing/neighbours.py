@@ -12,65 +12,48 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.privacy.curves.radial import log_density
-from versadp.schema import Bounded, Categorical
+from versadp.schema import Categorical
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from versadp.noise import Block
     from versadp.release.mechanism import Mechanism
+    from versadp.schema import Column
 
     Array = NDArray[np.float64]
-
-CERTAIN = 1e6  # the score of an exact hit: beyond every density ratio
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring records."""
+    """Two neighbouring records: the private columns, levels as their numbers."""
 
-    null: dict[str, Any]
-    other: dict[str, Any]
+    null: dict[str, float]
+    other: dict[str, float]
 
 
 def worst_pair(mechanism: Mechanism, unit: str) -> Pair:
-    """Return the two records that are hardest to protect: opposite corners, or the column with the least noise."""
-    null: dict[str, Any] = {}
-    other: dict[str, Any] = {}
-    for name, column in mechanism.schema.columns.items():
-        if isinstance(column, Bounded):
-            null[name], other[name] = column.lower, column.upper
-        elif isinstance(column, Categorical):
-            null[name], other[name] = column.levels[0], column.levels[1]
-        else:
-            null[name] = other[name] = 0
-    if mechanism.schema.id is not None:
-        null[mechanism.schema.id] = other[mechanism.schema.id] = 0
-    if unit == "attribute":
-        weakest = _weakest(mechanism)
-        other = {name: other[name] if name == weakest else null[name] for name in null}
-    return Pair(null, other)
+    """Return the two records that are hardest to protect: every block's, or the one block's that protects least."""
+    ends = [block.extremes(unit) for block in mechanism.blocks]
+    null = {name: value for first, _ in ends for name, value in first.items()}
+    if unit == "record":
+        return Pair(null, {name: value for _, second in ends for name, value in second.items()})
+    missed = [float(block.profile(unit).beta(0.01)) for block in mechanism.blocks]
+    return Pair(null, null | ends[int(np.argmin(missed))][1])
 
 
-def _weakest(mechanism: Mechanism) -> str:
-    """Return the column whose own block gives the attacker the most at small false alarms."""
-    from versadp.privacy import randomized_response, symmetric_laplace, zero_inflated
-
-    missed = {}
-    for name, response in zip(mechanism.schema.categorical, mechanism.channels.responses, strict=True):
-        missed[name] = randomized_response(response.levels, response.keep).beta(0.01)
-    if mechanism.scale:
-        name, scale = min(mechanism.scale.items(), key=lambda item: item[1])
-        block = symmetric_laplace(len(mechanism.scale), 1 / scale)
-        missed[name] = zero_inflated(block, mechanism.exact_rate).beta(0.01)
-    return min(missed, key=missed.__getitem__)
-
-
-def copies(mechanism: Mechanism, record: dict[str, Any], n: int) -> Any:
-    """Return a table of n copies of a record."""
+def copies(mechanism: Mechanism, record: Mapping[str, float], n: int) -> Any:
+    """Return a table of n copies of a record; public columns are 0."""
     import pyarrow as pa
 
-    columns = {name: pa.repeat(pa.scalar(value), n) for name, value in record.items()}
+    columns = {}
+    for name, column in mechanism.schema.columns.items():
+        value: Any = record.get(name, 0)
+        if isinstance(column, Categorical):
+            value = column.levels[int(value)]
+        columns[name] = pa.repeat(pa.scalar(value), n)
     if mechanism.schema.id is not None:
         columns[mechanism.schema.id] = pa.array(np.arange(n))
     return pa.table(columns)
@@ -78,41 +61,31 @@ def copies(mechanism: Mechanism, record: dict[str, Any], n: int) -> Any:
 
 def scores(mechanism: Mechanism, pair: Pair, table: Any) -> Array:
     """Return the log likelihood ratio of `other` against `null` for each released record."""
-    total = np.zeros(table.num_rows)
-    laplace = mechanism.channels.laplace
-    if laplace is not None:
-        y = np.stack([table[name].to_numpy() for name in mechanism.schema.numeric], axis=1)
-        ends = [np.array([record[name] for name in mechanism.schema.numeric]) for record in (pair.null, pair.other)]
-        radius = [np.linalg.norm((y - end) / laplace.sigma, axis=1) for end in ends]
-        # within half a step of a record the density is that of the cell, not of the pole
-        near = 0.5 / float(laplace.sigma_steps.max())
-        logs = [log_density(laplace.dim, np.maximum(r, near)) for r in radius]
-        total += logs[1] - logs[0]
-        if laplace.exact_rate and not (ends[0] == ends[1]).all():
-            total[(np.abs(y - ends[1]) <= laplace.step / 2).all(axis=1)] = CERTAIN
-            total[(np.abs(y - ends[0]) <= laplace.step / 2).all(axis=1)] = -CERTAIN
-    for name, response in zip(mechanism.schema.categorical, mechanism.channels.responses, strict=True):
-        if pair.null[name] != pair.other[name]:
-            seen = np.asarray(table[name].to_pylist(), dtype=object)
-            step = np.log1p(response.levels * response.keep / (1 - response.keep))
-            total += step * ((seen == pair.other[name]).astype(float) - (seen == pair.null[name]).astype(float))
-    return total
+    return np.sum([block.log_ratio(*_seen(block, mechanism, pair, table)) for block in mechanism.blocks], axis=0)
 
 
 def events(mechanism: Mechanism, pair: Pair, table: Any) -> dict[str, NDArray[np.bool_]]:
     """Return what an attacker can look for beside the likelihood ratio."""
     found: dict[str, NDArray[np.bool_]] = {}
-    laplace = mechanism.channels.laplace
-    if laplace is None:
-        return found
-    y = np.stack([table[name].to_numpy() for name in mechanism.schema.numeric])
-    lower, step = np.array(laplace.lower)[:, None], laplace.step[:, None]
-    steps = (y - lower) / step
-    found["a value off the release grid"] = (steps != np.rint(steps)).any(axis=0)
-    bits = y[0] * 2.0**53
-    found["low bits: y * 2^53 is no whole number"] = bits != np.rint(bits)
-    for record, word in ((pair.null, "first"), (pair.other, "second")):
-        end = np.array([record[name] for name in mechanism.schema.numeric])[:, None]
-        found[f"some value just that of the {word} record"] = (y == end).any(axis=0)
-        found[f"all values just those of the {word} record"] = (y == end).all(axis=0)
+    for block in mechanism.blocks:
+        found |= block.events(*_seen(block, mechanism, pair, table))
     return found
+
+
+def _seen(block: Block, mechanism: Mechanism, pair: Pair, table: Any) -> tuple[Array, Array, Array]:
+    """Return the released values of a block, (columns, rows), and its values in the two records."""
+    columns = [_values(table[name], mechanism.schema.columns[name]) for name in block.columns]
+    null, other = (np.array([record[name] for name in block.columns]) for record in (pair.null, pair.other))
+    return np.stack(columns), null, other
+
+
+def _values(column: Any, declared: Column) -> Array:
+    """Return a released column as numbers, levels as their place."""
+    if not isinstance(declared, Categorical):
+        return np.asarray(column.to_numpy(), dtype=float)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+    place = pc.index_in(plain, value_set=pa.array(declared.levels, type=plain.type))
+    return np.asarray(place.to_numpy(), dtype=float)

@@ -10,39 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.noise.extension import DAMPED, FADE
 from versadp.noise.kernel import compiled, summing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-ONE, FADE, DAMPED = 0, 1, 2
-
-
-@compiled
-def distance2(z: Array, lower: Array, upper: Array, out: Array) -> None:
-    """Write squared distances to the box."""
-    for i in range(z.shape[0]):
-        q = 0.0
-        for j in range(z.shape[1]):
-            e = max(lower[j] - z[i, j], z[i, j] - upper[j], 0.0)
-            q += e * e
-        out[i] = q
-
-
-@compiled
-def clip_to_box(z: Array, lower: Array, upper: Array, out: Array) -> None:
-    """Write squared distances to the box, and move points to the nearest of the box."""
-    for i in range(z.shape[0]):
-        q = 0.0
-        for j in range(z.shape[1]):
-            nearest = min(max(z[i, j], lower[j]), upper[j])
-            e = z[i, j] - nearest
-            z[i, j] = nearest
-            q += e * e
-        out[i] = q
-
 
 @summing
 def add_scores(m: Array, s: Array, weight: Array, record: NDArray[np.int64], out: Array) -> None:

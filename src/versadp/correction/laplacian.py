@@ -3,7 +3,7 @@
     v(X1) - ((1 - r)/2) mean over draws of Lap v(X1 + S),      v(x) = psi(P(x)) A(q(x))
 
 psi = s(u) m is the score; P clips softly, column by column, `P_j = c_j + e_j k/(k + |e_j|)` with c the nearest point of
-the box and e = x - c; A is the profile, q = |e|^2. P and A have continuous gradients and bounded second derivatives on
+the box and e = x - c; A is the factor of the extension, q = |e|^2. P and A have continuous gradients and bounded second derivatives on
 the border of the box, so there are no surface terms. With `alpha` the slope of the index, g = 2 A_q e and
 `Lap A = 4 q A_qq + 2 A_q #{e_j != 0}`,
 
@@ -21,23 +21,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction.kernel import DAMPED, FADE, ONE, add_terms, index_at
-from versadp.correction.profiles import Damped, Fade, One
+from versadp.correction.kernel import add_terms, index_at
 from versadp.correction.signed import stratified
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Batch, CustomModel, LinearModel, Units
-    from versadp.correction.profiles import Profile
+    from versadp.correction.model import CustomModel, LinearModel, Records
+    from versadp.noise.extension import Extension
+    from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Places:
-    """X1 (or X2 in its stead) and the second randomisations of a batch, and what does not move with them."""
+    """X1 (or X2 in its stead) and the second randomisations of some records, and what does not move with them."""
 
     first: tuple[Array, ...]
     second: tuple[Array, ...]
@@ -52,8 +52,8 @@ class Laplacian:
 
     Attributes
     ----------
-    profiles : tuple of Profile
-        One member each.
+    extensions : tuple of Extension
+        One member each, with derivatives that the compiled loops know.
     soft : float
         Length k of the soft clip in noise units; 0 leaves points where they are.
     count : int
@@ -66,7 +66,7 @@ class Laplacian:
 
     model: LinearModel
     units: Units
-    profiles: tuple[Profile, ...]
+    extensions: tuple[Extension, ...]
     soft: float = 0.5
     count: int = 1
     paired: bool = True
@@ -75,19 +75,25 @@ class Laplacian:
     @property
     def names(self) -> tuple[str, ...]:
         """The members."""
-        return tuple("soft clip" if self.soft and p.name == "none" else p.name for p in self.profiles)
+        return tuple("soft clip" if self.soft and each.name == "none" else each.name for each in self.extensions)
+
+    @property
+    def rate(self) -> float:
+        """The exact rate of the noise."""
+        assert self.units.exact_rate is not None
+        return self.units.exact_rate
 
     @property
     def points(self) -> int:
         """Numbers that are kept for a record."""
         return self.units.dim * (1 + self.count * (2 if self.paired else 1))
 
-    def prepare(self, batch: Batch, rng: np.random.Generator) -> Places:
-        """Draw the points of a batch."""
-        z, rate = np.ascontiguousarray(batch.z), self.units.exact_rate
-        response = np.zeros(len(z)) if self.model.response >= 0 else self.model.target(batch)
-        weight = np.ones(len(z)) if batch.weight is None else batch.weight
-        fixed = (np.ascontiguousarray(self.model.public(batch)), response, weight)
+    def prepare(self, records: Records, rng: np.random.Generator) -> Places:
+        """Draw the points of a records."""
+        z, rate = np.ascontiguousarray(records.z), self.rate
+        response = np.zeros(len(z)) if self.model.response >= 0 else self.model.target(records)
+        weight = np.ones(len(z)) if records.weight is None else records.weight
+        fixed = (np.ascontiguousarray(self.model.public(records)), response, weight)
         if rate == 0:  # S vanishes
             return Places((z,), (z,), *fixed)
         s = stratified(rng, len(z), self.count, z.shape[1]) * np.sqrt(rate)
@@ -99,7 +105,7 @@ class Laplacian:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
         n, size = len(places.weight), self.model.size
         into = np.zeros((n, len(mix), size)), np.zeros((size, size))
-        half = 0.5 if self.at_second else (1 - self.units.exact_rate) / 2
+        half = 0.5 if self.at_second else (1 - self.rate) / 2
         weights = np.ascontiguousarray(mix, dtype=float)
         for z in places.first:
             scale = places.weight / len(places.first)
@@ -129,11 +135,11 @@ class Laplacian:
 
     @cached_property
     def _coded(self) -> tuple[NDArray[np.int64], Array, float]:
-        """The profiles as numbers, for the compiled loop."""
-        codes = {One: ONE, Fade: FADE, Damped: DAMPED}
-        kinds = np.array([codes[type(profile)] for profile in self.profiles])
-        lengths = np.array([getattr(p, "length", getattr(p, "width", 1.0)) for p in self.profiles], dtype=float)
-        return kinds, lengths, max((getattr(p, "rounding", 0.0) for p in self.profiles), default=0.0)
+        """The extensions as numbers, for the compiled loop."""
+        codes = [extension.code for extension in self.extensions]
+        assert None not in codes
+        kinds, lengths, rounding = np.array(codes, dtype=float).T
+        return kinds.astype(np.int64), lengths, float(rounding.max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -146,13 +152,19 @@ class CustomLaplacian:
     at_second: bool = False
     names: tuple[str, ...] = ("none",)
 
-    def prepare(self, batch: Batch, rng: np.random.Generator) -> tuple[Array, tuple[Array, ...], Array | float]:
-        """Draw the points of a batch."""
-        every = np.arange(batch.rows)
-        s = stratified(rng, batch.rows, self.count, self.units.dim) * np.sqrt(self.units.exact_rate)
-        second = tuple(self.model.rows(batch.z + s[:, k], every, batch) for k in range(self.count))
-        weight = 1.0 if batch.weight is None else batch.weight[:, None]
-        return self.model.rows(batch.z, every, batch), second, weight
+    @property
+    def rate(self) -> float:
+        """The exact rate of the noise."""
+        assert self.units.exact_rate is not None
+        return self.units.exact_rate
+
+    def prepare(self, records: Records, rng: np.random.Generator) -> tuple[Array, tuple[Array, ...], Array | float]:
+        """Draw the points of a records."""
+        every = np.arange(records.rows)
+        s = stratified(rng, records.rows, self.count, self.units.dim) * np.sqrt(self.rate)
+        second = tuple(self.model.rows(records.z + s[:, k], every, records) for k in range(self.count))
+        weight = 1.0 if records.weight is None else records.weight[:, None]
+        return self.model.rows(records.z, every, records), second, weight
 
     def evaluate(
         self, places: tuple[Array, tuple[Array, ...], Array | float], theta: Array, mix: Array, *, hessian: bool
@@ -166,7 +178,7 @@ class CustomLaplacian:
 
     def _score(self, places: tuple[Array, tuple[Array, ...], Array | float], theta: Array) -> Array:
         first, second, weight = places
-        half = 0.5 if self.at_second else (1 - self.units.exact_rate) / 2
+        half = 0.5 if self.at_second else (1 - self.rate) / 2
         values = second if self.at_second else (first,)
         loss = self.model.loss
         out: Array = np.mean([loss.gradient(x, theta) for x in values], axis=0)

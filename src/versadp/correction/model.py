@@ -1,95 +1,87 @@
-"""A model seen from a correction: what it makes of a point of the noise block.
+"""A model seen from a correction: what it makes of a point of the noisy columns.
 
 A correction moves records to other points (second randomisations, clipped points) and asks the model for the rows of
-its design there, and for the score of those rows. Parameters of linear designs are in noise units while fitting.
+its design there, and for the score of those rows. Points are in the units of the fit (`noise/units.py`), and so are the
+parameters of linear designs while fitting. Models hold no functions of ours, so that they travel to other processes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.kernel import add_scores, clip_to_box, distance2, weighted_squares
+from versadp.correction.kernel import add_scores, weighted_squares
+from versadp.errors import ParameterError
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from versadp.formula.design import Design
     from versadp.losses import Custom, IndexLoss
+    from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Units:
-    """The noise block in noise units: `z = (x - centre) / sigma`, its box, and the exact rate."""
+class Records:
+    """Some records in memory, as a correction sees them.
 
-    centre: Array
-    sigma: Array
-    lower: Array
-    upper: Array
-    exact_rate: float
-    bounds: tuple[Array, Array]
-    step: Array
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of the block."""
-        return self.sigma.size
-
-    def to_noise(self, columns: Sequence[Array]) -> Array:
-        """Return columns as a block in noise units."""
-        out = np.empty((len(columns[0]), self.dim))
-        for j, column in enumerate(columns):
-            np.subtract(column, self.centre[j], out=out[:, j])
-        out /= self.sigma
-        return out
-
-    def to_columns(self, z: Array) -> Array:
-        """Return a block in the columns' own units; what is outside by rounding is on the border of the domain."""
-        x = z * self.sigma + self.centre
-        near = (x > self.bounds[0] - self.step) & (x < self.bounds[1] + self.step)
-        return np.where(near, np.clip(x, *self.bounds), x)
-
-    def clip(self, z: Array) -> Array:
-        """Return the nearest points of the box."""
-        return np.clip(z, self.lower, self.upper)
-
-    def clip_in_place(self, z: Array) -> Array:
-        """Move points to the nearest of the box and return their squared distances to it."""
-        out = np.empty(len(z))
-        clip_to_box(z, self.lower, self.upper, out)
-        return out
-
-    def distance2(self, z: Array) -> Array:
-        """Return squared distances to the box."""
-        out = np.empty(len(z))
-        distance2(np.ascontiguousarray(z), self.lower, self.upper, out)
-        return out
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some records: the noise block in noise units, numeric public columns, and analyst's weights if there are any."""
+    Attributes
+    ----------
+    z : array (n, dim)
+        The noisy columns of the model in the units of the fit.
+    public : dict of str to array (n,)
+        The numeric public columns of the model.
+    design : array (n, k), optional
+        The public part of a linear design.
+    response : array (n,), optional
+        A public response, as the loss needs it.
+    weight : array (n,), optional
+        The analyst's weights.
+    released : array (dim, n), optional
+        The noisy columns as they were released, where a block's own inverse needs them.
+    """
 
     z: Array
     public: dict[str, Array] = field(default_factory=dict)
+    design: Array | None = None
+    response: Array | None = None
     weight: Array | None = None
+    released: Array | None = None
 
     @property
     def rows(self) -> int:
         """Number of records."""
         return len(self.z)
 
-    def take(self, index: NDArray[Any]) -> Batch:
+    def take(self, index: NDArray[Any]) -> Records:
         """Return some of the records."""
-        weight = None if self.weight is None else self.weight[index]
-        return Batch(self.z[index], {name: column[index] for name, column in self.public.items()}, weight)
+        public = {name: column[index] for name, column in self.public.items()}
+        some = {name: None if (array := getattr(self, name)) is None else array[index] for name in _BY_RECORD}
+        released = None if self.released is None else self.released[:, index]
+        return replace(self, z=self.z[index], public=public, released=released, **some)
+
+    @classmethod
+    def joined(cls, parts: list[Records]) -> Records:
+        """Return several as one."""
+        first = parts[0]
+        public = {name: np.concatenate([part.public[name] for part in parts]) for name in first.public}
+        some = {
+            name: None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
+            for name in _BY_RECORD
+        }
+        released = None if first.released is None else np.concatenate([part.released for part in parts], axis=1)  # type: ignore[misc] # all or none
+        return cls(np.concatenate([part.z for part in parts]), public, released=released, **some)
+
+
+_BY_RECORD = ("design", "response", "weight")
 
 
 class Model(ABC):
@@ -99,8 +91,8 @@ class Model(ABC):
     width: int = 0
 
     @abstractmethod
-    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Any:
-        """Return what the score is computed from at points z, which belong to records `record` of the batch."""
+    def rows(self, z: Array, record: NDArray[Any], records: Records) -> Any:
+        """Return what the score is computed from at points z, which belong to `records`, each to number `record`."""
 
     @abstractmethod
     def score(self, rows: Any, theta: Array) -> Array:
@@ -168,19 +160,13 @@ class LinearModel(IndexModel):
     Attributes
     ----------
     columns : array of int
-        For each coefficient its column of the block, or -1 for a public one.
-    public : callable
-        From a batch to the public columns of the design, in the order of their coefficients.
+        For each coefficient its noisy column, or -1 for a public one; those stand in `Records.design`, in order.
     response : int
-        The block's column that is the response, or -1.
-    target : callable
-        From a batch to a public response.
+        The noisy column that is the response, or -1 for a public one, which stands in `Records.response`.
     """
 
     loss: IndexLoss
     columns: NDArray[np.int64]
-    public: Callable[[Batch], Array]
-    target: Callable[[Batch], Array]
     response: int = -1
     bandwidth: float = 0.0
     window: float = 0.0
@@ -188,27 +174,36 @@ class LinearModel(IndexModel):
     def __post_init__(self) -> None:
         self.size = self.columns.size
         self.noisy, self.open = np.flatnonzero(self.columns >= 0), np.flatnonzero(self.columns < 0)
-        # for compiled loops: column c of the block, or -1 - k for public column k
+        # for compiled loops: column c of the points, or -1 - k for public column k
         self.places = self.columns.astype(np.int64)
         self.places[self.open] = -1 - np.arange(self.open.size)
 
     def slope(self, theta: Array, dim: int) -> Array:
-        """Return the derivative of the index (less the response) by the block's columns."""
+        """Return the derivative of the index (less the response) by the noisy columns."""
         alpha = np.zeros(dim)
         np.add.at(alpha, self.columns[self.noisy], theta[self.noisy])
         if self.response >= 0:
             alpha[self.response] -= 1.0
         return alpha
 
-    def rows(self, z: Array, record: NDArray[Any] | None, batch: Batch) -> tuple[Array, Array]:
+    def public(self, records: Records) -> Array:
+        """Return the public part of the design."""
+        return np.empty((records.rows, 0)) if records.design is None else records.design
+
+    def target(self, records: Records) -> Array:
+        """Return the public response."""
+        assert records.response is not None
+        return records.response
+
+    def rows(self, z: Array, record: NDArray[Any] | None, records: Records) -> tuple[Array, Array]:
         """Return the design and the response at points z; no `record` means one point a record."""
-        public = self.public(batch)
+        public = self.public(records)
         m = np.empty((len(z), self.size))
         m[:, self.open] = public if record is None else public[record]
         m[:, self.noisy] = z[:, self.columns[self.noisy]]
         if self.response >= 0:
             return m, z[:, self.response].copy()
-        y = self.target(batch)
+        y = self.target(records)
         return m, y if record is None else y[record]
 
 
@@ -217,31 +212,54 @@ class FormulaModel(IndexModel):
     """A design with functions of noisy columns, evaluated in the columns' own units at every point."""
 
     loss: IndexLoss
-    size: int
-    evaluate: Callable[[Array, NDArray[Any], Batch], tuple[Array, Array]]
+    design: Design
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
 
-    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
+    def __post_init__(self) -> None:
+        self.size = len(self.design.names)
+
+    def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:
         """Return the design and the response at points z."""
-        return self.evaluate(self.units.to_columns(z), record, batch)
+        columns = columns_at(z, record, records, self.units)
+        matrix = finite(self.design.matrix(columns))
+        if records.response is None:
+            return matrix, self.design.response_at(columns)
+        return matrix, records.response[record]
 
 
 @dataclass
 class RecordModel(IndexModel):
-    """One number of a function of a record: a mean (squared loss) or a quantile (check loss)."""
+    """One number of a function of a record: a mean (squared loss) or a quantile (check loss).
+
+    Attributes
+    ----------
+    of : str or callable
+        A noisy column, or a user's function of whole records.
+    order : tuple of str
+        The columns of a whole record.
+    """
 
     loss: IndexLoss
-    function: Callable[[Array, NDArray[Any], Batch], Array]
+    of: str | Callable[[Any], Any]
+    order: tuple[str, ...]
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
     size: int = 1
 
-    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> tuple[Array, Array]:
+    def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:
         """Return a column of ones and the function's values."""
-        return np.ones((len(z), 1)), self.function(self.units.to_columns(z), record, batch)
+        return np.ones((len(z), 1)), self._values(z, record, records)
+
+    def _values(self, z: Array, record: NDArray[Any], records: Records) -> Array:
+        if isinstance(self.of, str):
+            return np.ascontiguousarray(self.units.to_columns(z)[:, self.units.names.index(self.of)])
+        out = np.asarray(self.of(whole_records(z, record, records, self.units, self.order)), dtype=float)
+        if out.shape != (len(z),):
+            raise ParameterError(f"the function must return one number a record, not an array of shape {out.shape}")
+        return finite(out)
 
 
 @dataclass
@@ -250,20 +268,24 @@ class CustomModel(Model):
 
     Attributes
     ----------
+    order : tuple of str
+        The columns of a whole record.
     steps : array (p,), optional
         Of the differences that give the Hessian; wide enough, they serve losses with kinks too.
     """
 
     loss: Custom
     size: int
-    records: Callable[[Array, NDArray[Any], Batch], Array]
+    order: tuple[str, ...]
     units: Units
     steps: Array | None = None
-    width: int = 0
 
-    def rows(self, z: Array, record: NDArray[Any], batch: Batch) -> Array:
+    def __post_init__(self) -> None:
+        self.width = len(self.order)
+
+    def rows(self, z: Array, record: NDArray[Any], records: Records) -> Array:
         """Return whole records in the columns' own units."""
-        return self.records(self.units.to_columns(z), record, batch)
+        return whole_records(z, record, records, self.units, self.order)
 
     def score(self, rows: Array, theta: Array) -> Array:
         """Return the gradient of the loss at each row."""
@@ -278,3 +300,26 @@ class CustomModel(Model):
             return np.zeros((self.size, self.size))
         total = differences(lambda t: weight[0] @ self.loss.gradient(rows, t), theta, self.steps)
         return (total + total.T) / 2
+
+
+def columns_at(z: Array, record: NDArray[Any], records: Records, units: Units) -> dict[str, Array]:
+    """Return the columns, in their own units, at points z."""
+    x = units.to_columns(z)
+    columns = {name: x[:, j] for j, name in enumerate(units.names)}
+    return columns | {name: column[record] for name, column in records.public.items()}
+
+
+def whole_records(z: Array, record: NDArray[Any], records: Records, units: Units, order: tuple[str, ...]) -> Array:
+    """Return whole records at points z, one row each, their columns in a given order."""
+    columns = columns_at(z, record, records, units)
+    return np.stack([columns[name] for name in order], axis=1)
+
+
+def finite(values: Array) -> Array:
+    """Return values if they are finite."""
+    if not np.isfinite(values).all():
+        raise ParameterError(
+            "a term of the model is not finite somewhere on the domain, or outside where this method looks too",
+            hint="'efficient', and 'drcl' with extension 'zero' or 'clip', never leave the domain",
+        )
+    return values

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.profiles import Inside
+from versadp.noise.extension import Box
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Batch, Model, Units
-    from versadp.correction.profiles import Profile
+    from versadp.correction.model import Model, Records
+    from versadp.noise.extension import Extension
+    from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
 
@@ -28,13 +29,18 @@ NEAR = 3.0  # a record within this many standard deviations of S from the box ge
 
 
 @dataclass(frozen=True)
-class Points:
-    """The signed points of a batch."""
+class Rows:
+    """What signed points come to in a model: rows that do not depend on its parameters, and their factors."""
 
     record: NDArray[np.int64]  # whose they are
     rows: Any
-    factor: Array  # (members, m): weight times profile
+    factor: Array  # (members, m): weight times extension
     n: int
+
+    def scores(self, model: Model, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
+        out = np.zeros((self.n, len(mix), model.size))
+        return out, model.add_up(self.rows, theta, mix @ self.factor, self.record, out, hessian=hessian)
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,8 @@ class Signed:
 
     Attributes
     ----------
-    profiles : tuple of Profile
-        One member each.
+    extensions : tuple of Extension
+        One member each; one that is not radial stands alone.
     clip : bool
         Evaluate the score at the nearest point of the box.
     near, far : int
@@ -57,7 +63,7 @@ class Signed:
 
     model: Model
     units: Units
-    profiles: tuple[Profile, ...]
+    extensions: tuple[Extension, ...]
     clip: bool = True
     near: int = 20
     far: int = 10
@@ -67,72 +73,87 @@ class Signed:
     @property
     def names(self) -> tuple[str, ...]:
         """The members."""
-        return tuple("clip" if self.clip and p.name == "none" else p.name for p in self.profiles)
+        return tuple("clip" if self.clip and each.name == "none" else each.name for each in self.extensions)
+
+    @property
+    def inside(self) -> bool:
+        """Whether nothing counts outside the box."""
+        return all(extension.inside for extension in self.extensions)
 
     @property
     def points(self) -> int:
         """Numbers that are kept for a record, at most on average."""
-        each = max(self.model.size, self.model.width) + len(self.profiles) + 2  # a row, factors, response, whose it is
+        each = max(self.model.size, self.model.width) + len(self.extensions) + 2  # a row, factors, response, whose it is
         if not self.second:
             return each
-        few = all(isinstance(profile, Inside) for profile in self.profiles)
-        return each * (2 if few else 1 + self.near * (2 if self.paired else 1))
+        return each * (2 if self.inside else 1 + self.near * (2 if self.paired else 1))
 
-    def prepare(self, batch: Batch, rng: np.random.Generator) -> Points:
-        """Draw the points of a batch."""
-        record, z, weight = self._draw(batch, rng)
-        q = self.units.clip_in_place(z) if self.clip else self.units.distance2(z)
-        if batch.weight is not None:
-            weight *= batch.weight[record]
-        factor = np.empty((len(self.profiles), len(z)))
-        for k, profile in enumerate(self.profiles):
-            np.multiply(profile.value(q), weight, out=factor[k])
-        if batch.weight is not None or all(profile.compact for profile in self.profiles):
+    def prepare(self, records: Records, rng: np.random.Generator) -> Rows:
+        """Draw the points of some records."""
+        record, z, weight = self._draw(records, rng)
+        if records.weight is not None:
+            weight *= records.weight[record]
+        z, factor = self._extended(z, weight)
+        if records.weight is not None or all(extension.compact for extension in self.extensions):
             used = np.flatnonzero(factor.any(axis=0))
             record, z, factor = record[used], z[used], factor[:, used]
-        return Points(record, self.model.rows(z, record, batch), factor, batch.rows)
+        return Rows(record, self.model.rows(z, record, records), factor, records.rows)
 
-    def evaluate(self, points: Points, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
+    def evaluate(self, rows: Rows, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
-        out = np.zeros((points.n, len(mix), self.model.size))
-        return out, self.model.add_up(points.rows, theta, mix @ points.factor, points.record, out, hessian=hessian)
+        return rows.scores(self.model, theta, mix, hessian=hessian)
 
-    def _draw(self, batch: Batch, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
+    def _extended(self, z: Array, weight: Array) -> tuple[Array, Array]:
+        """Return where the score is evaluated, and weights times factors, (members, m)."""
+        if not all(extension.radial for extension in self.extensions):
+            (own,) = self.extensions  # in the columns' own units, as in `Release.augment`
+            units = self.units
+            ends = (units.lower * units.unit + units.centre, units.upper * units.unit + units.centre)
+            x, box = units.to_columns(z), Box(*ends, units.unit)
+            return (own.points(x, box) - units.centre) / units.unit, (own.phi(x, box) * weight)[None]
+        q = self.units.clip_in_place(z) if self.clip else self.units.distance2(z)
+        factor = np.empty((len(self.extensions), len(z)))
+        for k, extension in enumerate(self.extensions):
+            np.multiply(extension.value(q), weight, out=factor[k])
+        return z, factor
+
+    def _draw(self, records: Records, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Return (record, point, weight) of X1 and of its second randomisations."""
-        n, rate = batch.rows, self.units.exact_rate
+        n, rate = records.rows, self.units.exact_rate
         if not self.second:
-            return np.arange(n), batch.z.copy(), np.ones(n)
+            return np.arange(n), records.z.copy(), np.ones(n)
+        assert rate
         signs = (1.0, -1.0) if self.paired else (1.0,)
-        around = self._around(batch.z, rng)
-        total = n + len(signs) * sum(records.size * count for records, count, _ in around)
+        around = self._around(records.z, rate, rng)
+        total = n + len(signs) * sum(numbers.size * count for numbers, count, _ in around)
         record, z, weight = np.empty(total, dtype=np.int64), np.empty((total, self.units.dim)), np.empty(total)
-        record[:n], z[:n], weight[:n] = np.arange(n), batch.z, 1 / rate
+        record[:n], z[:n], weight[:n] = np.arange(n), records.z, 1 / rate
         at = n
-        for records, count, share in around:
-            s = stratified(rng, records.size, count, self.units.dim)
+        for numbers, count, share in around:
+            s = stratified(rng, numbers.size, count, self.units.dim)
             s *= np.sqrt(rate)
             each = (1 - 1 / rate) / (count * len(signs)) / share
             for sign in signs:
-                part = slice(at, at + records.size * count)
-                block = z[part].reshape(s.shape)
-                np.multiply(s, sign, out=block)
-                block += batch.z[records, None]
-                record[part], weight[part] = np.repeat(records, count), np.repeat(each, count)
-                at = part.stop
+                some = slice(at, at + numbers.size * count)
+                moved = z[some].reshape(s.shape)
+                np.multiply(s, sign, out=moved)
+                moved += records.z[numbers, None]
+                record[some], weight[some] = np.repeat(numbers, count), np.repeat(each, count)
+                at = some.stop
         return record, z, weight
 
-    def _around(self, z: Array, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], int, Array]]:
+    def _around(self, z: Array, rate: float, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], int, Array]]:
         """Return which records get how many draws (or pairs), and with which chance they do."""
-        distance = np.sqrt(self.units.distance2(z) / self.units.exact_rate)
+        distance = np.sqrt(self.units.distance2(z) / rate)
         near, far = np.flatnonzero(distance <= NEAR), np.flatnonzero(distance > NEAR)
         chance = np.ones(far.size)
-        if all(isinstance(profile, Inside) for profile in self.profiles):
+        if self.inside:
             # the square root of the chance that S reaches the box balances work and variance
             chance = np.exp(-(distance[far] - NEAR) / np.sqrt(2.0))
             drawn = rng.random(far.size) < chance
             far, chance = far[drawn], chance[drawn]
         sets = (near, self.near, np.ones(near.size)), (far, self.far, chance)
-        return [(records, count, share) for records, count, share in sets if count]
+        return [(numbers, count, share) for numbers, count, share in sets if count]
 
 
 def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:

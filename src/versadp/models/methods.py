@@ -7,6 +7,9 @@
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
 | efficient | the combination of `docs/efficient.md` | smooth losses with linear designs; others above rate 0 |
+
+These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the blocks'
+own points under "efficient" and "drcl".
 """
 
 from __future__ import annotations
@@ -15,27 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import (
-    Analytic,
-    CustomLaplacian,
-    CustomModel,
-    Damped,
-    Fade,
-    Inside,
-    Laplacian,
-    LinearModel,
-    One,
-    RecordModel,
-    Signed,
-)
+from versadp.correction import Analytic, CustomLaplacian, CustomModel, Drawn, Laplacian, LinearModel, RecordModel, Signed
 from versadp.errors import ParameterError
-from versadp.noise.extension import Clip, Zero, as_extension
-from versadp.noise.extension import Damped as DampedExtension
+from versadp.noise.extension import Extension, Fade, Zero, as_extension
+from versadp.noise.points import How
 
 if TYPE_CHECKING:
-    from versadp.correction import Profile
     from versadp.models.problem import Problem
-    from versadp.noise.extension import Extension
 
 METHODS = ("efficient", "analytic", "drcl", "sdrcl", "sl", "naive")
 FADES = (0.15, 0.5, 1.5)  # of the smooth engine, in noise units
@@ -43,7 +32,7 @@ DRAWN_FADES = (0.3, 1.0)
 ROUNDING = 0.1
 
 
-def parts_of(
+def forms_of(
     problem: Problem, method: str, extension: str | Extension | None, draws: int, rows: int, *, thrift: int = 1
 ) -> tuple[Any, ...]:
     """Return the members of a method, or an error that names what works instead.
@@ -54,20 +43,22 @@ def parts_of(
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
     model, units = problem.model, problem.units
-    if method == "naive" or not problem.noisy:  # without a noisy column there is nothing to correct
-        return (Signed(model, units, (One(),), clip=False, second=False),)
+    if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
+        return (Signed(model, units, (Extension(),), clip=False, second=False),)
+    if units.exact_rate is None:
+        return (_by_points(problem, method, extension, draws),)
     if method == "efficient":
         if extension is not None:
             raise ParameterError(
                 "'efficient' chooses its extensions itself", hint="use method 'drcl' with an extension"
             )
-        return _efficient_parts(problem, rows, thrift)
+        return _efficient_forms(problem, units.exact_rate, rows, thrift)
     if method == "drcl":
         return (_drawn(problem, "none" if extension is None else extension, draws),)
     kind = as_extension("none" if extension is None else extension)
-    if isinstance(kind, Zero | Clip):
+    if kind.code is None:
         raise ParameterError(
-            f"{method!r} needs an extension with derivatives, and {kind.name!r} has none",
+            f"{method!r} needs an extension whose derivatives it knows, and {kind.name!r} is none",
             hint="use the extension 'none' or 'damped', or method 'drcl'",
         )
     if method == "analytic":
@@ -88,36 +79,44 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def _efficient_parts(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...]:
+def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
+    """Return the blocks' own inverses, multiplied."""
+    if method not in {"efficient", "drcl"}:
+        raise ParameterError(
+            f"method {method!r} is for zero-inflated Laplace noise on one block, and this model touches other noise",
+            hint="use method 'efficient' or 'drcl'",
+        )
+    how = How(draws, as_extension("zero" if extension is None else extension))
+    return Drawn(problem.model, problem.units, problem.blocks, how)
+
+
+def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> tuple[Any, ...]:
     model, units = problem.model, problem.units
-    rate = units.exact_rate
     if is_smooth(problem):
         assert isinstance(model, LinearModel)
         pairs = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
-        fades: tuple[Profile, ...] = (*(Fade(length, ROUNDING) for length in FADES), One())
+        fades = (*(Fade(length, ROUNDING) for length in FADES), Extension())
         paired = rows <= 200_000 or rate > 0.05 or units.dim == 1
         smooth = Laplacian(model, units, fades, count=pairs, paired=paired)
         near = int(max(4, np.clip(2e6 / rows, 8, 20) / thrift))
-        zero = Signed(model, units, (Inside(),), near=near, far=max(1, near // 4))
+        zero = Signed(model, units, (Zero(),), near=near, far=max(1, near // 4))
         return (zero, smooth) if rate else (smooth,)
-    _need_rate(problem, f"{getattr(model.loss, 'name', 'this')} loss")
+    _need_rate(problem, f"{model.loss.name} loss")
     # in one dimension draws are stratified by size, and few suffice
     least, most, enough = (8, 40, 2e4) if units.dim == 1 else (4, 100, 1e5)
     near = int(max(4, np.clip(enough / rows, least, most) / thrift))
-    profiles: tuple[Profile, ...] = (Inside(), *(Fade(length) for length in DRAWN_FADES), One())
-    return (Signed(model, units, profiles, near=near, far=max(2, near // 2)),)
+    extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
+    return (Signed(model, units, extensions, near=near, far=max(2, near // 2)),)
 
 
 def _drawn(problem: Problem, extension: str | Extension, draws: int) -> Signed:
     _need_rate(problem, "method 'drcl'")
     kind = as_extension(extension)
-    profile = Inside() if isinstance(kind, Zero) else Damped(kind.width) if isinstance(kind, DampedExtension) else One()
-    clip = isinstance(kind, Zero | Clip)
-    return Signed(problem.model, problem.units, (profile,), clip=clip, near=draws, far=draws, paired=False)
+    return Signed(problem.model, problem.units, (kind,), clip=kind.clip, near=draws, far=draws, paired=False)
 
 
 def _analytic(problem: Problem, kind: Extension) -> Analytic:
-    if not isinstance(problem.model, LinearModel) or isinstance(kind, DampedExtension):
+    if not isinstance(problem.model, LinearModel) or not _plain(kind):
         raise ParameterError(
             "'analytic' needs a design that is linear in the noisy columns, and the extension 'none'",
             hint="use method 'efficient' or 'drcl'",
@@ -127,7 +126,7 @@ def _analytic(problem: Problem, kind: Extension) -> Analytic:
 
 def _smooth(problem: Problem, method: str, kind: Extension, draws: int) -> Any:
     model, second = problem.model, method == "sl"
-    if isinstance(model, CustomModel) and model.loss.has_laplacian and not isinstance(kind, DampedExtension):
+    if isinstance(model, CustomModel) and model.loss.has_laplacian and _plain(kind):
         return CustomLaplacian(model, problem.units, count=draws, at_second=second)
     if not is_smooth(problem):
         name = "a mean or quantile" if isinstance(model, RecordModel) else f"{model.loss.name} loss with this design"
@@ -136,5 +135,9 @@ def _smooth(problem: Problem, method: str, kind: Extension, draws: int) -> Any:
             hint="use method 'efficient' or 'drcl'",
         )
     assert isinstance(model, LinearModel)
-    profile = Damped(kind.width) if isinstance(kind, DampedExtension) else One()
-    return Laplacian(model, problem.units, (profile,), soft=0.0, count=draws, paired=False, at_second=second)
+    return Laplacian(model, problem.units, (kind,), soft=0.0, count=draws, paired=False, at_second=second)
+
+
+def _plain(kind: Extension) -> bool:
+    """Tell whether an extension leaves everything as it is."""
+    return kind.code == Extension().code

@@ -9,27 +9,27 @@ what it estimates, so that the stand-ins are not true records does no harm.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import Batch, stratified
+from versadp.correction import Records, stratified
 
 if TYPE_CHECKING:
-    from versadp.correction import Units
+    from versadp.noise.units import Units
 
 ROWS = 2000
 
 
-def rehearse(sample: Batch, units: Units, seed: int) -> Batch:
+def rehearse(sample: Records, units: Units, seed: int) -> Records:
     """Return `ROWS` records of a sample that are in the box (or nearest to it), with noise of the mechanism's law.
 
     Examples
     --------
-    >>> from versadp.correction import Units
-    >>> low, high, one = np.full(1, -0.5), np.full(1, 0.5), np.ones(1)
-    >>> units = Units(0 * one, one, low, high, 0.1, (low, high), one)
-    >>> again = rehearse(Batch(np.array([[0.2], [3.0]])), units, seed=0)
+    >>> from versadp.noise import ZeroInflatedBlock
+    >>> units = ZeroInflatedBlock(("x",), (-0.5,), (0.5,), (1.0,), 0.1).units(np.zeros(1))
+    >>> again = rehearse(Records(np.array([[0.2], [3.0]])), units, seed=0)
     >>> again.rows, bool(np.isclose(again.z, 0.2).mean() > 0.05)
     (2000, True)
     """
@@ -38,5 +38,6 @@ def rehearse(sample: Batch, units: Units, seed: int) -> Batch:
     inside = np.flatnonzero(distance <= distance.min())
     again = sample.take(rng.choice(inside, ROWS))
     noise = stratified(rng, ROWS, 1, units.dim)[:, 0]
+    assert units.exact_rate is not None
     noise[rng.random(ROWS) < units.exact_rate] = 0.0
-    return Batch(again.z + noise, again.public, again.weight)
+    return replace(again, z=again.z + noise)

@@ -155,3 +155,27 @@ def redraw(
         low = (word[i] & np.uint64(0xFFFFFFFF)) * np.uint64(levels)
         level = np.float64((high + (low >> np.uint64(32))) >> np.uint64(32))
         codes[i] = codes[i] if coin[i] < threshold else level
+
+
+@compiled
+def distance2(z: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write squared distances to the box."""
+    for i in range(z.shape[0]):
+        q = 0.0
+        for j in range(z.shape[1]):
+            e = max(lower[j] - z[i, j], z[i, j] - upper[j], 0.0)
+            q += e * e
+        out[i] = q
+
+
+@compiled
+def clip_to_box(z: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write squared distances to the box, and move points to the nearest of the box."""
+    for i in range(z.shape[0]):
+        q = 0.0
+        for j in range(z.shape[1]):
+            nearest = min(max(z[i, j], lower[j]), upper[j])
+            e = z[i, j] - nearest
+            z[i, j] = nearest
+            q += e * e
+        out[i] = q

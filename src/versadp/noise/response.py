@@ -1,54 +1,96 @@
-"""The channel of one category: k-ary randomised response.
+"""Randomised response on one category.
 
     X1 = X with probability keep, else a level drawn uniformly.
 
-It is the doubly random correction again: `T^-1 v = v / keep + (1 - 1/keep) E_V v(V)`, V uniform over the levels.
-The expectation over V is a finite sum, so the inverse needs no draws: weight `1{v = x1}/keep + (1 - 1/keep)/k` on
-each level v.
+Two different categories are told apart by pure `epsilon = log(1 + levels keep / (1 - keep))`. It is the doubly random
+correction again: `T^-1 v = v / keep + (1 - 1/keep) E_V v(V)`, V uniform over the levels. The expectation over V is a
+finite sum, so the inverse needs no draws: weight `1{v = x1}/keep + (1 - 1/keep)/levels` on each level v.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.laplace import check_rate
+from versadp.noise.block import Block, Spec
+from versadp.noise.points import How, Points
+from versadp.noise.rates import check_rate
+from versadp.schema import Categorical
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+    from versadp.privacy import PrivacyProfile
+    from versadp.schema import Column
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RandomizedResponse:
-    """Randomised response on one category.
+class Response(Spec):
+    """Randomised response: a category is kept with some probability and otherwise drawn at random.
 
     Parameters
     ----------
-    levels : int
-        Number of levels.
     keep : float
-        Probability that a category is not redrawn.
+        Probability in [0, 1) that a category is not redrawn.
 
     Examples
     --------
-    >>> channel = RandomizedResponse(levels=2, keep=0.5)
-    >>> channel.invert(np.array([0, 1]))
+    >>> Response(keep=0.5).on({"region": Categorical(["n", "e", "s", "w"])})
+    ResponseBlock(columns=('region',), levels=4, keep=0.5)
+    """
+
+    keep: float
+    name: ClassVar[str] = "response"
+
+    def on(self, columns: Mapping[str, Column]) -> ResponseBlock:
+        """Return the block on one category."""
+        ((name, column), *others) = columns.items()
+        if others or not isinstance(column, Categorical):
+            raise ParameterError(
+                f"randomised response serves one category, not {', '.join(map(repr, columns))}",
+                hint="give each category noise of its own",
+            )
+        return ResponseBlock((name,), len(column.levels), self.keep)
+
+
+@dataclass(frozen=True)
+class ResponseBlock(Block):
+    """Randomised response on one category; made by `Response`.
+
+    Examples
+    --------
+    >>> block = ResponseBlock(("member",), levels=2, keep=0.5)
+    >>> block.invert(np.array([0, 1]))
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])
     """
 
+    columns: tuple[str]
     levels: int
     keep: float
 
     def __post_init__(self) -> None:
-        check_rate("keep", self.keep)
-        if isinstance(self.levels, bool) or not isinstance(self.levels, int) or not 2 <= self.levels < 2**31:
-            raise ParameterError("levels must be a whole number, 2 or more")
+        object.__setattr__(self, "keep", check_rate("keep", self.keep))
+        if inputs.whole("levels", self.levels, 2) >= 2**31:
+            raise ParameterError("levels must be a whole number below 2^31")
+
+    @property
+    def column(self) -> str:
+        """The one column."""
+        return self.columns[0]
+
+    @property
+    def spec(self) -> Response:
+        """What it was made from."""
+        return Response(self.keep)
 
     @property
     def words(self) -> int:
@@ -60,12 +102,48 @@ class RandomizedResponse:
         """Bound on the total-variation distance to the ideal: each level's share is off by at most 2^-64."""
         return self.levels * 2.0**-64
 
-    def add_noise(self, codes: Array, words: NDArray[np.uint64]) -> None:
-        """Redraw codes in place: `codes` (rows,) holds whole numbers below `levels`, `words` is (2, rows)."""
+    def to_content(self, values: Array) -> None:
+        """Leave levels as they are: whole numbers from 0."""
+
+    def to_values(self, content: Array) -> None:
+        """Leave levels as they are."""
+
+    def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
+        """Redraw levels in place: `content` (1, rows) holds whole numbers below `levels`, `words` is (2, rows)."""
         from versadp.noise.kernel import redraw
 
         # rounded down: a category is kept with at most the stated probability
-        redraw(words[0], words[1], np.uint64(int(self.keep * 2.0**64)), self.levels, codes)
+        redraw(words[0], words[1], np.uint64(int(self.keep * 2.0**64)), self.levels, content[0])
+
+    def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - a category is one attribute
+        """Return what ideal noise guarantees."""
+        from versadp.privacy import randomized_response
+
+        return randomized_response(self.levels, self.keep)
+
+    def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:  # noqa: ARG002 - a category is one attribute
+        """Return two levels: all pairs are alike."""
+        return {self.column: 0.0}, {self.column: 1.0}
+
+    def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
+        """Return the log likelihood ratio."""
+        if null[0] == other[0]:
+            return np.zeros(seen.shape[1])
+        step = np.log1p(self.levels * self.keep / (1 - self.keep))
+        return np.asarray(step * ((seen[0] == other[0]).astype(float) - (seen[0] == null[0]).astype(float)))
+
+    def sentences(self, rows: int | None) -> list[str]:  # noqa: ARG002 - for blocks that count records
+        """Return what the statement says."""
+        kept = f"{self.column} is kept with probability {self.keep:.3g}"
+        return [f"{kept} and otherwise drawn at random from its levels."]
+
+    def facts(self, rows: int | None) -> dict[str, str]:  # noqa: ARG002 - for blocks that count records
+        """Return what a plan shows."""
+        return {f"{self.column} kept": f"{100 * self.keep:.3g}%"}
+
+    def inflation(self) -> dict[str, float]:
+        """Return the variance inflation of a level's share, levels equally frequent."""
+        return {self.column: np.inf if self.keep == 0 else self.keep**-2}
 
     def invert(self, codes: NDArray[np.integer]) -> Array:
         """Return the weight of each level, array (levels, n), that undoes the noise in expectation."""
@@ -77,3 +155,13 @@ class RandomizedResponse:
         weights = np.full((self.levels, codes.shape[0]), (1 - 1 / self.keep) / self.levels)
         weights[codes, np.arange(codes.shape[0])] += 1 / self.keep
         return weights
+
+    def point_count(self, how: How) -> int:  # noqa: ARG002 - there is nothing to draw
+        """Return the number of levels."""
+        return self.levels
+
+    def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:  # noqa: ARG002 - there is nothing to draw
+        """Return every level of every record."""
+        weight = self.invert(released[0].astype(np.int64))
+        record, level = np.nonzero(weight.T)
+        return Points(record, {self.column: level.astype(float)}, weight[level, record])

@@ -4,10 +4,10 @@ A retry gives the same bytes; another version of a record, another scale, anothe
 independent words. Nothing here has a seed or a state.
 
     root    = HMAC(key, parameters)                          two scales never share noise
-    tag     = GMAC(root.digest, block number, content)       a universal hash: never leaves this module
-    words   = AES-256-CTR under HMAC(root.block, block number, rows, tag)
+    tag     = GMAC(root.digest, slab number, content)        a universal hash: never leaves this module
+    words   = AES-256-CTR under HMAC(root.slab, slab number, rows, tag)
 
-A table without an id is keyed by blocks of `BLOCK_ROWS` rows, which belong to the format and not to how a file
+A table without an id is keyed by slabs of `SLAB_ROWS` rows, which belong to the format and not to how a file
 happens to be read. A record with an id (or on a person's device) is keyed on its own:
 
     tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id))      side by side, see `tags.py`
@@ -34,7 +34,8 @@ from versadp.noise.tags import Texts, cipher, encrypt, tags
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BLOCK_ROWS = 8192
+SLAB_ROWS = 8192
+BLOCK_ROWS = SLAB_ROWS
 KEY_BYTES = 32
 _FORMAT = b"versadp noise 2\0"
 
@@ -80,7 +81,7 @@ class Keystream:
     """The words of one key under one set of parameters; made by `keystream`."""
 
     _digest: AESGCM = field(repr=False)
-    _block: bytes = field(repr=False)
+    _slab: bytes = field(repr=False)
     _name: Cipher[modes.ECB] = field(repr=False)
     _record: Cipher[modes.ECB] = field(repr=False)
     _cipher: Cipher[modes.ECB] = field(repr=False)
@@ -88,15 +89,15 @@ class Keystream:
     def __reduce__(self) -> tuple[object, ...]:
         raise KeyMaterialError("a keystream holds secrets and cannot be pickled")
 
-    def block(self, number: int, content: NDArray[np.float64], words: int) -> NDArray[np.uint64]:
-        """Return the words of one block of a table.
+    def slab(self, number: int, content: NDArray[np.float64], words: int) -> NDArray[np.uint64]:
+        """Return the words of one slab of a table.
 
         Parameters
         ----------
         number : int
-            Place of the block in the table.
+            Place of the slab in the table.
         content : array (columns, rows)
-            What is being released, as whole numbers; at most `BLOCK_ROWS` rows.
+            What is being released, as whole numbers; at most `SLAB_ROWS` rows.
         words : int
             Words a record.
 
@@ -107,9 +108,9 @@ class Keystream:
         rows = content.shape[1]
         place = number.to_bytes(12, "little")
         tag = self._digest.encrypt(place, b"", np.ascontiguousarray(content).data.cast("B"))
-        key = mac(self._block, place, rows.to_bytes(8, "little"), tag)
-        # word w of row r stands at w * BLOCK_ROWS + r whatever the number of rows
-        stream = np.zeros((words, BLOCK_ROWS), np.uint64)
+        key = mac(self._slab, place, rows.to_bytes(8, "little"), tag)
+        # word w of row r stands at w * SLAB_ROWS + r whatever the number of rows
+        stream = np.zeros((words, SLAB_ROWS), np.uint64)
         raw = stream.data.cast("B")
         Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update_into(raw, raw)
         return stream[:, :rows]
@@ -147,15 +148,15 @@ def keystream(key: bytes, parameters: bytes) -> Keystream:
     --------
     >>> stream = keystream(fresh_key(), b"scale=1")
     >>> content = np.zeros((1, 3))
-    >>> bool((stream.block(0, content, 4) == stream.block(0, content, 4)).all())
+    >>> bool((stream.slab(0, content, 4) == stream.slab(0, content, 4)).all())
     True
-    >>> bool((stream.block(0, content, 4) == stream.block(1, content, 4)).any())
+    >>> bool((stream.slab(0, content, 4) == stream.slab(1, content, 4)).any())
     False
     """
     root = mac(check_key(key), _FORMAT, parameters)
     return Keystream(
         AESGCM(mac(root, b"digest")),
-        mac(root, b"block"),
+        mac(root, b"block"),  # what the format calls it
         cipher(mac(root, b"name")),
         cipher(mac(root, b"record")),
         cipher(mac(root, b"cipher")),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +17,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be met; made by `target`."""
+    """What is to be met, and for which unit if that is said; made by `target`."""
 
     epsilon: float | None = None
     delta: float | None = None
     advantage: float | None = None
     alpha: float | None = None
     beta: float | None = None
+    unit: str | None = None
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return what is set, as it stands in files."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Target:
+        """Read what `to_dict` wrote.
+
+        Examples
+        --------
+        >>> Target.from_dict({"epsilon": 1.0, "delta": 0.01, "unit": "record"}).unit
+        'record'
+        """
+        if not isinstance(data, Mapping) or not set(data) <= {field.name for field in fields(cls)}:
+            raise ParameterError("this is no privacy target")
+        numbers = {name: value for name, value in data.items() if name != "unit"}
+        unit = data.get("unit")
+        if unit is not None and not isinstance(unit, str):
+            raise ParameterError("the unit of a privacy target must be text")
+        return replace(target(**numbers), unit=unit)
 
     def room(self, profile: PrivacyProfile) -> float:
         """Return how far a profile stays inside the target, on any scale: at least 0 where it meets it."""

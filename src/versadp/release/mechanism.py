@@ -1,7 +1,15 @@
-"""A mechanism: a schema, and how much noise each of its blocks gets.
+"""A mechanism: a schema, and noise on its private columns.
 
-The numeric columns form one block (the paper's mechanism), each category is a block, public columns are the identity.
-Blocks have their own coins; accounting composes them, correction multiplies their inverses.
+It is a product of independent blocks (`noise/block.py`), each on its own columns; public columns are the identity.
+Accounting composes the blocks, correction multiplies the inverses of those that an analysis touches.
+
+    Mechanism(schema, noise={"age": Window(epsilon=2), ("income", "score"): ZeroInflated(scale=0.5)})
+    Mechanism(schema, scale=0.25, exact_rate=0.2, keep=0.5)
+
+The second is short for the paper's mechanism: `ZeroInflated` on all numbers together, `Response` on each category.
+
+**Versions.** A mechanism carries the version of its format. One that was read from version 1 (JSON, manifest or ledger)
+keeps version 1's dictionary and its derivation of noise for ever, so that an old release can be resumed and appended to.
 """
 
 from __future__ import annotations
@@ -13,39 +21,48 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError
-from versadp.noise.laplace import ZeroInflatedLaplace, check_rate
-from versadp.noise.response import RandomizedResponse
-from versadp.release.path.noised import Channels
-from versadp.schema import Bounded, Categorical, Schema
+from versadp.noise import Block, Response, Spec, ZeroInflated, spec_from_dict
+from versadp.noise.rates import check_rate
+from versadp.noise.zero_inflated import each_column
+from versadp.privacy.target import Target
+from versadp.schema import Schema
 
 if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.privacy import PrivacyProfile
     from versadp.release.release import Release
 
-_FORMAT = {"format": "versadp mechanism", "version": 1}
+    Noise = Mapping[str | tuple[str, ...], Spec]
+
+FORMAT, VERSION = "versadp mechanism", 2
 
 
 class Mechanism:
-    """Zero-inflated Laplace noise on the numeric columns, randomised response on each category.
+    """Noise on the private columns of a schema.
 
     Parameters
     ----------
     schema : Schema
     scale : float or mapping of column to float, optional
-        Noise scale relative to each numeric column's width; needed if there are numeric columns.
+        Short for zero-inflated Laplace noise on all numbers together: noise scale relative to each column's width.
     exact_rate : float
-        Probability in [0, 1) that a record's numeric block is released unchanged. 0 is the symmetric Laplace
-        mechanism, which serves smooth losses only.
+        Probability in [0, 1) that a record's numbers are released unchanged. 0 is the symmetric Laplace mechanism,
+        which serves smooth losses only.
     keep : float or mapping of column to float, optional
-        Probability in [0, 1) that a category is not redrawn; needed if there are categories.
+        Short for randomised response on each category: probability in [0, 1) that it is not redrawn.
+    noise : mapping of column, or tuple of columns, to Spec, optional
+        In place of the three: noise for each private column, or jointly for several.
+    target : Target, optional
+        What it was calibrated for. It is remembered, and is no part of the noise.
 
     Examples
     --------
-    >>> from versadp import Bounded, Categorical, Schema
+    >>> from versadp import Bounded, Categorical, Schema, noise
     >>> schema = Schema({"age": Bounded(18, 90), "region": Categorical(["n", "s"])})
     >>> mech = Mechanism(schema, scale=0.25, exact_rate=0.2, keep=0.5)
     >>> Mechanism.from_json(mech.to_json()) == mech
+    True
+    >>> mech == Mechanism(schema, noise={"age": noise.ZeroInflated(0.25, 0.2), "region": noise.Response(0.5)})
     True
     """
 
@@ -55,17 +72,24 @@ class Mechanism:
         scale: float | Mapping[str, float] | None = None,
         exact_rate: float = 0.0,
         keep: float | Mapping[str, float] | None = None,
+        *,
+        noise: Noise | None = None,
+        target: Target | None = None,
     ) -> None:
         if not isinstance(schema, Schema):
             raise ParameterError("a mechanism needs a Schema", hint='e.g. Schema({"age": Bounded(18, 90)})')
-        if not schema.numeric and not schema.categorical:
+        if not schema.private:
             raise ParameterError("every column is public: there is nothing to protect")
+        self._exact_rate = None
+        if noise is None:
+            self._exact_rate = check_rate("exact_rate", exact_rate)  # also where no column uses it
+            noise = _short_form(schema, scale, exact_rate, keep)
+        elif scale is not None or exact_rate or keep is not None:
+            raise ParameterError("give noise=, or scale, exact_rate and keep, which are short for it", hint="not both")
         self._schema = schema
-        self._scale = _each("scale", scale, schema.numeric)
-        self._keep = _each("keep", keep, schema.categorical)
-        check_rate("exact_rate", exact_rate)
-        self._exact_rate = float(exact_rate)
-        _ = self.channels  # their checks are the mechanism's
+        self._blocks = _blocks(schema, noise)
+        self._target = target
+        self._version = VERSION
 
     @property
     def schema(self) -> Schema:
@@ -73,67 +97,93 @@ class Mechanism:
         return self._schema
 
     @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The noise, block after block."""
+        return self._blocks
+
+    @property
+    def target(self) -> Target | None:
+        """What it was calibrated for, if it was."""
+        return self._target
+
+    @property
+    def version(self) -> int:
+        """Version of the format, which decides how noise is derived."""
+        return self._version
+
+    @property
     def scale(self) -> dict[str, float]:
-        """Noise scale of each numeric column, relative to its width."""
-        return dict(self._scale)
+        """Noise scale of each column that has one, relative to its width."""
+        return {name: value for block in self._blocks for name, value in block.parameter("scale").items()}
 
     @property
     def exact_rate(self) -> float:
-        """Probability that a record's numeric block is released unchanged."""
-        return self._exact_rate
+        """Probability that a record's numbers are released unchanged: the largest of its blocks'."""
+        if self._exact_rate is not None:
+            return self._exact_rate
+        return max((value for block in self._blocks for value in block.parameter("exact_rate").values()), default=0.0)
 
     @property
     def keep(self) -> dict[str, float]:
-        """Probability that each category is not redrawn."""
-        return dict(self._keep)
+        """Probability that each category is not redrawn, for those that may be."""
+        return {name: value for block in self._blocks for name, value in block.parameter("keep").items()}
 
-    @cached_property
-    def channels(self) -> Channels:
-        """The blocks."""
-        laplace = None
-        if bounded := [column for column in self._schema.columns.values() if isinstance(column, Bounded)]:
-            lower, upper = zip(*((column.lower, column.upper) for column in bounded), strict=True)
-            laplace = ZeroInflatedLaplace(lower, upper, tuple(self._scale.values()), self._exact_rate)
-        responses = tuple(
-            RandomizedResponse(len(column.levels), self._keep[name])
-            for name, column in self._schema.columns.items()
-            if isinstance(column, Categorical)
-        )
-        return Channels(laplace, responses)
+    @property
+    def sampler_error(self) -> float:
+        """Bound on the total-variation distance between a record's noise and the ideal: blocks are independent."""
+        return sum(block.sampler_error for block in self._blocks)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mechanism) and self.to_json() == other.to_json()
+        return isinstance(other, Mechanism) and self.parameters == other.parameters
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(self.parameters)
 
     def __repr__(self) -> str:
         parts = [f"{len(self._schema.numeric)} numeric, {len(self._schema.categorical)} categorical columns"]
-        if self._scale:
-            scales = sorted(set(self._scale.values()))
-            parts.append("scale=" + (f"{scales[0]:g}" if len(scales) == 1 else f"{scales[0]:g}..{scales[-1]:g}"))
-            parts.append(f"exact_rate={self._exact_rate:g}")
-        if self._keep:
-            parts.append("keep=" + "/".join(f"{keep:g}" for keep in dict.fromkeys(self._keep.values())))
+        for name in dict.fromkeys(name for block in self._blocks for name in block.spec.to_dict()):
+            values = sorted({value for block in self._blocks for value in block.parameter(name).values()})
+            if values:
+                parts.append(f"{name}={values[0]:g}" + (f"..{values[-1]:g}" if len(values) > 1 else ""))
         return f"<Mechanism: {', '.join(parts)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and numbers."""
-        return _FORMAT | {
-            "schema": self._schema.to_dict(),
-            "scale": self._scale,
-            "exact_rate": self._exact_rate,
-            "keep": self._keep,
-        }
+        head = {"format": FORMAT, "version": self._version, "schema": self._schema.to_dict()}
+        if self._version == 1:
+            return head | {"scale": self.scale, "exact_rate": self.exact_rate, "keep": self.keep}
+        target = None if self._target is None else self._target.to_dict()
+        return head | {"blocks": [block.to_dict() for block in self._blocks], "target": target}
 
     @classmethod
     def from_dict(cls, data: Any) -> Mechanism:
         """Read what `to_dict` wrote."""
-        if not isinstance(data, Mapping) or any(data.get(key) != value for key, value in _FORMAT.items()):
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") not in {1, VERSION}:
             raise ParameterError("this is not a mechanism, or one of a version that this versadp does not know")
-        if set(data) != {*_FORMAT, "schema", "scale", "exact_rate", "keep"}:
-            raise ParameterError("a mechanism has schema, scale, exact_rate and keep, nothing more")
-        return cls(Schema.from_dict(data["schema"]), data["scale"], data["exact_rate"], data["keep"])
+        names = ("scale", "exact_rate", "keep") if data["version"] == 1 else ("blocks", "target")
+        if set(data) != {"format", "version", "schema", *names}:
+            raise ParameterError(f"a mechanism has schema, {', '.join(names)}, nothing more")
+        schema = Schema.from_dict(data["schema"])
+        if data["version"] == 1:
+            return cls(schema, *(data[name] for name in names)).in_version(1)
+        if not isinstance(data["blocks"], list) or not all(isinstance(block, Mapping) for block in data["blocks"]):
+            raise ParameterError("a mechanism has a list of blocks")
+        specs = [spec_from_dict(block) for block in data["blocks"]]
+        if len({columns for _, columns in specs}) < len(specs):
+            raise ParameterError("a mechanism has one block for each of its columns")
+        target = None if data["target"] is None else Target.from_dict(data["target"])
+        return cls(schema, noise={columns: spec for spec, columns in specs}, target=target)
+
+    def in_version(self, version: int) -> Mechanism:
+        """Return the same noise law in another version of the format, whose noise is derived otherwise."""
+        if version not in {1, VERSION}:
+            raise ParameterError(f"there is no version {version} of a mechanism")
+        noise = {block.columns: block.spec for block in self._blocks}
+        if version == 1 and noise != _spelled(self._schema, self.scale, self.exact_rate, self.keep):
+            raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
+        other = Mechanism(self._schema, noise=noise, target=self._target if version > 1 else None)
+        other._version, other._exact_rate = version, self._exact_rate
+        return other
 
     def to_json(self) -> str:
         """Return the mechanism as JSON: the same mechanism gives the same text."""
@@ -154,8 +204,11 @@ class Mechanism:
     @cached_property
     def parameters(self) -> bytes:
         """All that the noise depends on, beside key and content: two mechanisms never share noise."""
-        grid = [] if self.channels.laplace is None else self.channels.laplace.bits
-        return json.dumps([self.to_dict(), grid], ensure_ascii=False).encode()
+        law = {name: value for name, value in self.to_dict().items() if name != "target"}
+        grids = [block.grid() for block in self._blocks]
+        if self._version == 1:
+            return json.dumps([law, [m for grid in grids for m in grid.values()]], ensure_ascii=False).encode()
+        return json.dumps([law, grids], ensure_ascii=False).encode()
 
     def privacy(self, unit: str = "record") -> PrivacyProfile:
         """Return what the mechanism guarantees.
@@ -232,8 +285,8 @@ class Mechanism:
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
         stream = keystream(secret, self.parameters)
-        noised = noise_table(self.channels, table, stream, as_engine(engine))
-        columns = released_columns(table, noised, self._schema)
+        noised = noise_table(self._blocks, table, stream, as_engine(engine))
+        columns = released_columns(noised, table.public, self._schema)
         return Release(build_frame(columns, table.kind), self, insecure=insecure_seed is not None)
 
     def privatize(self, record: Mapping[str, Any], *, key: bytes) -> dict[str, Any]:
@@ -253,21 +306,43 @@ class Mechanism:
         return privatize(self, record, key)
 
 
-def _each(what: str, value: Any, columns: tuple[str, ...]) -> dict[str, float]:
-    """Return one number a column, from one number for all or a mapping."""
-    if not columns and (value is None or value == {} or not isinstance(value, Mapping)):
-        return {}
-    if value is None:
-        raise ParameterError(f"{what} is missing: it is needed for {', '.join(map(repr, columns))}")
-    if not isinstance(value, Mapping):
-        value = dict.fromkeys(columns, value)
-    if set(value) != set(columns):
-        wrong = sorted(set(value) ^ set(columns))
-        raise ParameterError(f"{what} must name just these columns: {', '.join(columns)}; see {', '.join(wrong)}")
-    for name in columns:
-        if isinstance(value[name], bool) or not isinstance(value[name], int | float):
-            raise ParameterError(f"{what} of column {name!r} must be a number")
-    return {name: float(value[name]) for name in columns}
+def _short_form(schema: Schema, scale: Any, exact_rate: Any, keep: Any) -> dict[str | tuple[str, ...], Spec]:
+    """Return the paper's mechanism as noise by column."""
+    scales = each_column("scale", scale, schema.numeric)
+    keeps = each_column("keep", keep, schema.categorical)
+    noise: dict[str | tuple[str, ...], Spec] = {}
+    if schema.numeric:
+        noise[schema.numeric] = ZeroInflated(scales, exact_rate)
+    return noise | {name: Response(value) for name, value in keeps.items()}
+
+
+def _spelled(schema: Schema, scale: Any, exact_rate: float, keep: Any) -> dict[tuple[str, ...], Spec]:
+    """Return the paper's mechanism as its blocks spell it."""
+    noise = _short_form(schema, scale or None, exact_rate, keep or None)
+    return {block.columns: block.spec for block in _blocks(schema, noise)}
+
+
+def _blocks(schema: Schema, noise: Any) -> tuple[Block, ...]:
+    """Put noise on the schema's columns: each private column once."""
+    if not isinstance(noise, Mapping):
+        raise ParameterError("noise is a mapping", hint='e.g. noise={"age": vdp.noise.ZeroInflated(scale=0.5)}')
+    blocks, seen = [], set()
+    for key, spec in noise.items():
+        names = (key,) if isinstance(key, str) else key
+        if not isinstance(spec, Spec) or not isinstance(names, tuple) or not names:
+            raise ParameterError("noise has a Spec for each column, or tuple of columns", hint="see versadp.noise")
+        for name in names:
+            if name not in schema.private:
+                raise ParameterError(f"{name!r} is no private column", hint=f"private: {', '.join(schema.private)}")
+            if name in seen:
+                raise ParameterError(f"column {name!r} has noise twice", hint="each private column is in one block")
+            seen.add(name)
+        blocks.append(spec.on({name: schema.columns[name] for name in names}))
+    if missing := [name for name in schema.private if name not in seen]:
+        raise ParameterError(
+            f"private columns without noise: {', '.join(map(repr, missing))}", hint="give them some, or make them public"
+        )
+    return tuple(blocks)
 
 
 def _seed_key(seed: int) -> bytes:

@@ -5,13 +5,16 @@ Everything that an analyst does starts here, costs no privacy, and can be done a
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import ParameterError
+from versadp.noise import How, as_extension
 from versadp.release.augment import signed_sample
-from versadp.release.path.table import Table, build_frame, read_table
+from versadp.release.path.table import Table, build_frame, read_table, released_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from versadp.noise.extension import Extension
+    from versadp.noise import Block, Extension
     from versadp.privacy import PrivacyProfile
-    from versadp.release.folder.folder import Folder
+    from versadp.release.folder.folder import Folder, Handle
     from versadp.release.mechanism import Mechanism
 
 BATCH_ROWS = 65_536
@@ -70,12 +73,12 @@ class Release:
             values off the grid are accepted if their spread could come from the mechanism (a researcher's own noise)
             and refused if it could not (a column that was scaled after release).
         """
-        from versadp.release.plausible import check_noise
-
         table = read_table(frame, mechanism.schema, released=True)
         if on_grid is not False:
-            check_noise(table, mechanism, strict=on_grid is True)
-        return cls(build_frame(_columns(table, mechanism), table.kind), mechanism)
+            for block in mechanism.blocks:
+                block.refuse_changed(_values(table, block), strict=on_grid is True)
+        columns = released_columns(table.private, table.public, mechanism.schema)
+        return cls(build_frame(columns, table.kind), mechanism)
 
     @property
     def frame(self) -> Any:
@@ -132,6 +135,35 @@ class Release:
             for start in range(0, table.num_rows, rows):
                 yield from table.slice(start, rows).combine_chunks().to_batches()
 
+    @property
+    def types(self) -> pa.Schema:
+        """Names and types of the columns; no record is read for it."""
+        from versadp.release.folder.folder import Folder
+
+        if isinstance(self._source, Folder) and self._opened is None:
+            return self._source.types
+        return self._arrow.schema
+
+    def handles(self) -> tuple[Handle, ...]:
+        """Return small handles, each for some of the records, in order; `read` reads one where it is worked on."""
+        from versadp.release.folder.folder import Folder, Handle
+
+        if isinstance(self._source, Folder) and self._opened is None:
+            return self._source.handles()
+        starts = range(0, len(self), BATCH_ROWS)
+        return tuple(Handle("", 0, start, min(BATCH_ROWS, len(self) - start)) for start in starts)
+
+    def read(self, handle: Handle, columns: list[str] | None = None) -> pa.Table:
+        """Return the records of a handle: all columns, or those that are named."""
+        if handle.file:
+            return self._source.read_handle(handle, columns)
+        table = self._arrow if columns is None else self._arrow.select(columns)
+        return table.slice(handle.first, handle.rows)
+
+    @cached_property
+    def _arrow(self) -> pa.Table:
+        return self.to_arrow()
+
     def second(self, random_state: int | np.random.Generator | None = None) -> Any:
         """Return the second randomisation (the paper's Algorithm 1, step 2): numeric columns with noise added again.
 
@@ -143,12 +175,17 @@ class Release:
         random_state : int, Generator or None
             Source of the draws; an analyst's draws need not be secret.
         """
-        table = self._table()
-        laplace = self.mechanism.channels.laplace
-        if laplace is None:
-            raise ParameterError("there is no numeric column, so there is no second randomisation")
-        x2 = laplace.second(_block(table), np.random.default_rng(random_state))
-        columns = _columns(table, self.mechanism) | dict(zip(table.numeric, np.ascontiguousarray(x2.T), strict=True))
+        table, rng = self._table(), np.random.default_rng(random_state)
+        drawn = {block.columns: block.second(_values(table, block), rng) for block in self.mechanism.blocks}
+        again = {
+            name: values
+            for names, second in drawn.items()
+            if second is not None
+            for name, values in zip(names, second, strict=True)
+        }
+        if not again:
+            raise ParameterError("no column has noise that can be added again: there is no second randomisation")
+        columns = released_columns(table.private | again, table.public, self.mechanism.schema)
         return build_frame(columns, table.kind)
 
     def augment(
@@ -195,11 +232,10 @@ class Release:
         >>> bool(abs((frame["age"] * weight).sum() / 20_000 - 41) < 3)
         True
         """
-        if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-            raise ParameterError("draws must be a whole number, 1 or more")
+        how = How(inputs.whole("draws", draws, 1), as_extension(extension))
         table = self._table()
         rng = np.random.default_rng(random_state)
-        sample = signed_sample(table, self.mechanism, draws=draws, extension=extension, columns=columns, rng=rng)
+        sample = signed_sample(table, self.mechanism, how=how, columns=columns, rng=rng)
         frame = build_frame(sample.columns, table.kind)
         return (frame, sample.weight, sample.record) if return_record else (frame, sample.weight)
 
@@ -232,13 +268,6 @@ def load(path: str | Path) -> Release:
     return Release(folder, folder.mechanism, insecure=folder.insecure)
 
 
-def _block(table: Table) -> NDArray[np.float64]:
-    """Return the numeric block (rows, dim)."""
-    return np.stack(list(table.numeric.values()), axis=1)
-
-
-def _columns(table: Table, mechanism: Mechanism) -> dict[str, Any]:
-    """Return a table's columns in the schema's order, levels spelled out."""
-    from versadp.release.path.table import released_columns
-
-    return released_columns(table, [*table.numeric.values(), *table.codes.values()], mechanism.schema)
+def _values(table: Table, block: Block) -> NDArray[np.float64]:
+    """Return the released values of a block, (columns, rows)."""
+    return np.stack([table.private[name] for name in block.columns]).astype(np.float64, copy=False)

@@ -77,7 +77,7 @@ def make_part(job: Job, piece: Piece) -> Made:
     scratch = None
     if known is not None and intact(path, known["file"]):
         for table, at in _tables(job, piece, outside):
-            witness_table(job.mechanism.channels, table, at, digest)
+            witness_table(job.mechanism.blocks, table, at, digest)
             digest.rest(table, at)
     elif job.frozen:
         raise StateError("a part is missing or was changed, or there are more records than parts")
@@ -137,8 +137,8 @@ def _tables(job: Job, piece: Piece, outside: Counter[str]) -> Iterator[tuple[Tab
 
 
 def _groups(job: Job, piece: Piece, digest: PartDigest, outside: Counter[str]) -> Iterator[pa.Table]:
-    channels, engine = job.mechanism.channels, Local()
+    blocks, engine = job.mechanism.blocks, Local()
     for table, at in _tables(job, piece, outside):
-        noised = noise_table(channels, table, job.stream, engine, first=at, witness=digest)
+        noised = noise_table(blocks, table, job.stream, engine, first=at, witness=digest)
         digest.rest(table, at)
         yield released_table(table, noised, job.mechanism.schema)

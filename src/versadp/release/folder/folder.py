@@ -143,8 +143,7 @@ def write_manifest(folder: Path, mechanism: Mechanism, parts: list[dict[str, Any
 
 def _grid(mechanism: Mechanism) -> dict[str, int]:
     """Return the m of each numeric column's grid, `lower + k * width / 2^m`."""
-    laplace = mechanism.channels.laplace
-    return {} if laplace is None else dict(zip(mechanism.schema.numeric, laplace.bits, strict=True))
+    return {name: m for block in mechanism.blocks for name, m in block.grid().items()}
 
 
 def _digest(manifest: dict[str, Any]) -> str:

@@ -41,9 +41,9 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def released_table(table: Table, noised: NDArray[np.float64], schema: Schema) -> pa.Table:
+def released_table(table: Table, noised: dict[str, NDArray[np.float64]], schema: Schema) -> pa.Table:
     """Return noised columns and fresh public ones as a table, as it is written."""
-    columns = released_columns(table, noised, schema)
+    columns = released_columns(noised, table.public, schema)
     return plain_table(pa.table({name: pa.array(column) for name, column in columns.items()}))
 
 

@@ -21,12 +21,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from versadp.noise.tags import Texts, cipher, tags
 from versadp.noise.words import BLOCK_ROWS, mac
+from versadp.release.path.noised import content_of
 from versadp.release.path.table import texts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.release.path.noised import Channels
+    from versadp.noise import Block
     from versadp.release.path.table import Table
 
 
@@ -67,7 +68,7 @@ class PartDigest:
 
 
 def people_rows(
-    ledger_key: bytes, release: str, table: Table, channels: Channels, charge: tuple[int, int]
+    ledger_key: bytes, release: str, table: Table, blocks: tuple[Block, ...], charge: tuple[int, int]
 ) -> NDArray[np.uint64]:
     """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
     assert table.names is not None
@@ -76,18 +77,17 @@ def people_rows(
     named = tags(cipher(mac(ledger_key, b"people")), table.names)
     rows[:, 0] = named[:, 0]
     public = [_public(ledger_key, array) for array in table.public.values()]
-    record = Texts.rows(_content(table, channels), *public, named)
+    record = Texts.rows(_content(table, blocks), *public, named)
     rows[:, 1] = tags(cipher(mac(ledger_key, b"record", release.encode())), record)[:, 0]
     return rows
 
 
-def _content(table: Table, channels: Channels) -> NDArray[np.float64]:
+def _content(table: Table, blocks: tuple[Block, ...]) -> NDArray[np.float64]:
     """Return the private columns as whole numbers, one row a record."""
-    columns = (*table.numeric.values(), *table.codes.values())
-    content = np.empty((table.rows, len(columns)))
+    content = np.empty((table.rows, len(table.private)))
     for start in range(0, table.rows, BLOCK_ROWS):  # in steps, to need little memory
         rows = slice(start, start + BLOCK_ROWS)
-        content[rows] = channels.content([values[rows] for values in columns]).T
+        content[rows] = content_of(blocks, {name: values[rows] for name, values in table.private.items()}).T
     return content
 
 

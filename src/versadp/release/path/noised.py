@@ -1,146 +1,142 @@
-"""From true values to released values: the one path that every release takes."""
+"""From true values to released values: the one path that every release takes.
+
+The private columns of some rows stand in one array, block after block; each block works on its own rows of it, with its
+own words, in place.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from versadp.noise.words import BLOCK_ROWS
+from versadp.noise.words import SLAB_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from versadp.engine import Engine
-    from versadp.noise.laplace import ZeroInflatedLaplace
-    from versadp.noise.response import RandomizedResponse
+    from versadp.noise import Block
     from versadp.noise.words import Keystream
     from versadp.release.path.table import Table
 
     Array = NDArray[np.float64]
+    Blocks = tuple[Block, ...]
+
+
+def private_columns(blocks: Blocks) -> list[str]:
+    """Return the private columns in the order in which their content stands: block after block."""
+    return [name for block in blocks for name in block.columns]
+
+
+def word_count(blocks: Blocks) -> int:
+    """Return the words a record."""
+    return sum(block.words for block in blocks)
+
+
+def content_of(blocks: Blocks, private: Mapping[str, NDArray[np.generic]]) -> Array:
+    """Return private columns as the whole numbers (columns, rows) that noise is added to."""
+    content = np.array([private[name] for name in private_columns(blocks)], dtype=np.float64)
+    for block, at, _ in _places(blocks):
+        block.to_content(content[at])
+    return content
+
+
+def add_noise(blocks: Blocks, content: Array, words: NDArray[np.uint64]) -> None:
+    """Add every block's noise in place, and turn whole numbers into what is released."""
+    for block, at, of_words in _places(blocks):
+        block.add_noise(content[at], words[of_words])
+        block.to_values(content[at])
+
+
+def _places(blocks: Blocks) -> Iterator[tuple[Block, slice, slice]]:
+    """Yield each block with its rows of the content and of the words."""
+    column = word = 0
+    for block in blocks:
+        yield block, slice(column, column + len(block.columns)), slice(word, word + block.words)
+        column, word = column + len(block.columns), word + block.words
 
 
 @dataclass(frozen=True)
-class Channels:
-    """The blocks of a mechanism, in the order in which their words stand: numeric block first, then categories."""
-
-    laplace: ZeroInflatedLaplace | None
-    responses: tuple[RandomizedResponse, ...]
-
-    @property
-    def dim(self) -> int:
-        """Number of numeric columns."""
-        return 0 if self.laplace is None else self.laplace.dim
-
-    @property
-    def words(self) -> int:
-        """Words a record."""
-        return (0 if self.laplace is None else self.laplace.words) + sum(r.words for r in self.responses)
-
-    @property
-    def sampler_error(self) -> float:
-        """Bound on the total-variation distance between a record's noise and the ideal: blocks are independent."""
-        return (0.0 if self.laplace is None else self.laplace.sampler_error) + sum(
-            r.sampler_error for r in self.responses
-        )
-
-    def content(self, private: Sequence[NDArray[Any]]) -> Array:
-        """Return the private columns as whole numbers (columns, rows): grid steps, then level codes."""
-        content = np.array(private, dtype=np.float64)
-        if self.laplace is not None:
-            self.laplace.to_steps(content[: self.dim])
-        return content
-
-    def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
-        """Add every channel's noise in place, and turn grid steps into values."""
-        at = 0
-        if self.laplace is not None:
-            at = self.laplace.words
-            self.laplace.add_noise(content[: self.dim], words[:at])
-            self.laplace.to_values(content[: self.dim])
-        for j, response in enumerate(self.responses):
-            response.add_noise(content[self.dim + j], words[at : at + response.words])
-            at += response.words
-
-
-@dataclass(frozen=True)
-class _Block:
+class _Slab:
     number: int
     start: int
     stop: int
 
 
 class Witness(Protocol):
-    """Whoever sees the content of each block before it is noised: the digest of what was read, in the same pass."""
+    """Whoever sees the content of each slab of rows before it is noised: the digest of what was read, in one pass."""
 
     def block(self, number: int, content: Array) -> None:
-        """See the whole numbers (columns, rows) of block `number`."""
+        """See the whole numbers (columns, rows) of slab `number`."""
         ...
 
 
 def noise_table(
-    channels: Channels,
+    blocks: Blocks,
     table: Table,
     stream: Keystream,
     engine: Engine,
     *,
     first: int = 0,
     witness: Witness | None = None,
-) -> Array:
-    """Return the noised columns (columns, rows): values of the numeric block, then level codes.
+) -> dict[str, Array]:
+    """Return the released values of the private columns, levels as numbers.
 
     Parameters
     ----------
-    channels, table, stream, engine
+    blocks, table, stream, engine
         What to noise, with what, and where.
     first : int
-        Number of the table's first block; a table that is one piece of a longer one starts at a block.
+        Number of the table's first slab of rows; a table that is one piece of a longer one starts at a slab.
     witness : Witness, optional
-        Sees the content of each block; on threads, in any order.
+        Sees the content of each slab; on threads, in any order.
     """
-    out = np.empty((len(table.numeric) + len(table.codes), table.rows))
-    work = partial(_noise_block, _Work(channels, table, stream, out, witness))
-    for _ in engine.map(work, _blocks(table.rows, first)):
+    names = private_columns(blocks)
+    out = np.empty((len(names), table.rows))
+    work = partial(_noise_slab, _Work(blocks, table, stream, out, witness))
+    for _ in engine.map(work, _slabs(table.rows, first)):
         pass
-    return out
+    return dict(zip(names, out, strict=True))
 
 
-def witness_table(channels: Channels, table: Table, first: int, witness: Witness) -> None:
+def witness_table(blocks: Blocks, table: Table, first: int, witness: Witness) -> None:
     """Show a table's content to a witness, without any noise."""
-    for block in _blocks(table.rows, first):
-        witness.block(block.number, channels.content(_private(table, block)))
+    for slab in _slabs(table.rows, first):
+        witness.block(slab.number, content_of(blocks, _rows(table, slab)))
 
 
-def _blocks(rows: int, first: int) -> Iterator[_Block]:
-    for number, start in enumerate(range(0, rows, BLOCK_ROWS), first):
-        yield _Block(number, start, min(start + BLOCK_ROWS, rows))
+def _slabs(rows: int, first: int) -> Iterator[_Slab]:
+    for number, start in enumerate(range(0, rows, SLAB_ROWS), first):
+        yield _Slab(number, start, min(start + SLAB_ROWS, rows))
 
 
-def _private(table: Table, block: _Block) -> list[NDArray[Any]]:
-    return [values[block.start : block.stop] for values in (*table.numeric.values(), *table.codes.values())]
+def _rows(table: Table, slab: _Slab) -> dict[str, NDArray[np.generic]]:
+    return {name: values[slab.start : slab.stop] for name, values in table.private.items()}
 
 
 @dataclass(frozen=True)
 class _Work:
-    channels: Channels
+    blocks: Blocks
     table: Table
     stream: Keystream
     out: Array
     witness: Witness | None
 
 
-def _noise_block(work: _Work, block: _Block) -> None:
-    channels, table = work.channels, work.table
-    content = channels.content(_private(table, block))
+def _noise_slab(work: _Work, slab: _Slab) -> None:
+    blocks, table = work.blocks, work.table
+    content = content_of(blocks, _rows(table, slab))
     if work.witness is not None:
-        work.witness.block(block.number, content)
+        work.witness.block(slab.number, content)
+    count = word_count(blocks)
     if table.names is None:
-        words = work.stream.block(block.number, content, channels.words)
+        words = work.stream.slab(slab.number, content, count)
     else:
-        words = work.stream.records(content, table.names[block.start : block.stop], channels.words)
-    channels.add_noise(content, words)
-    work.out[:, block.start : block.stop] = content  # blocks do not overlap, so threads write without a lock
+        words = work.stream.records(content, table.names[slab.start : slab.stop], count)
+    add_noise(blocks, content, words)
+    work.out[:, slab.start : slab.stop] = content  # slabs do not overlap, so threads write without a lock

@@ -10,36 +10,42 @@ import numpy as np
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
 from versadp.noise.words import check_key, device_keystream
+from versadp.release.path.noised import add_noise, content_of, private_columns, word_count
 from versadp.release.path.table import EXACT_INTEGER
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from versadp.release.mechanism import Mechanism
 
 
 def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> dict[str, Any]:
     """Return the released record; see `Mechanism.privatize`."""
-    schema, channels = mechanism.schema, mechanism.channels
+    schema, blocks = mechanism.schema, mechanism.blocks
     given = dict(record)
     name = given.pop(schema.id, None) if schema.id is not None else None
     _check_names(given.keys(), schema.columns.keys())
-    numeric = [_number(given[c], c, schema.columns[c]) for c in schema.numeric]
-    codes = [_code(given[c], c, schema.columns[c]) for c in schema.categorical]
-    out = {c: _public(given[c], c) for c in schema.public}
+    private: dict[str, NDArray[Any]] = {}
+    out: dict[str, Any] = {}
+    for c, column in schema.columns.items():
+        if isinstance(column, Bounded):
+            private[c] = np.array([_number(given[c], c, column)])
+        elif isinstance(column, Categorical):
+            private[c] = np.array([_code(given[c], c, column)])
+        else:
+            out[c] = _public(given[c], c)
 
-    content = channels.content([np.array([value]) for value in (*numeric, *codes)])
+    content = content_of(blocks, private)
     names = None if name is None else Texts.of([str(name).encode()])
     stream = device_keystream(check_key(key), mechanism.parameters)
-    channels.add_noise(content, stream.records(content, names, channels.words))
+    add_noise(blocks, content, stream.records(content, names, word_count(blocks)))
 
-    released = content[:, 0].tolist()
-    out |= dict(zip(schema.numeric, released, strict=False))
-    for c, code in zip(schema.categorical, released[len(numeric) :], strict=True):
+    for c, value in zip(private_columns(blocks), content[:, 0].tolist(), strict=True):
         column = schema.columns[c]
-        assert isinstance(column, Categorical)
-        out[c] = column.levels[int(code)]
+        out[c] = column.levels[int(value)] if isinstance(column, Categorical) else value
     return {c: out[c] for c in schema.columns}
 
 
@@ -52,8 +58,7 @@ def _check_names(found: Any, wanted: Any) -> None:
         )
 
 
-def _number(value: Any, name: str, column: Any) -> float:
-    assert isinstance(column, Bounded)
+def _number(value: Any, name: str, column: Bounded) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise DataError(f"column {name!r} needs a number, not {type(value).__name__}")
     most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
@@ -62,8 +67,7 @@ def _number(value: Any, name: str, column: Any) -> float:
     return float(value)
 
 
-def _code(value: Any, name: str, column: Any) -> int:
-    assert isinstance(column, Categorical)
+def _code(value: Any, name: str, column: Categorical) -> int:
     value = value.item() if isinstance(value, np.generic) else value
     if type(value) is not type(column.levels[0]) or value not in column.levels:
         raise DataError(f"column {name!r} is none of its levels", hint="declare every level in the schema")

@@ -21,7 +21,7 @@ from versadp.noise.tags import Texts
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -42,8 +42,7 @@ class Table:
 
     kind: Kind
     rows: int
-    numeric: dict[str, Array]
-    codes: dict[str, NDArray[np.int64]]
+    private: dict[str, NDArray[Any]]  # numbers, and the numbers of levels
     public: dict[str, pa.Array]
     names: Texts | None
 
@@ -61,20 +60,21 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     data, kind = _open(frame)
     wanted = list(schema.columns) if released or schema.id is None else [schema.id, *schema.columns]
     _check_columns(data.columns, wanted)
-    numeric, codes, public = {}, {}, {}
+    private: dict[str, NDArray[Any]] = {}
+    public: dict[str, pa.Array] = {}
     for name, column in schema.columns.items():
         series = data.get_column(name)
         if isinstance(column, Bounded):
-            numeric[name] = _numbers(series, name)
+            private[name] = _numbers(series, name)
         elif isinstance(column, Categorical):
-            codes[name] = _codes(series, name, column)
+            private[name] = _codes(series, name, column)
         else:
             public[name] = _public(series, name)
     names = None if released or schema.id is None else _names(data.get_column(schema.id), schema.id)
-    return Table(kind, len(data), numeric, codes, public, names)
+    return Table(kind, len(data), private, public, names)
 
 
-def build_frame(columns: Mapping[str, Array | pa.Array], kind: Kind) -> Any:
+def build_frame(columns: Mapping[str, NDArray[Any] | pa.Array], kind: Kind) -> Any:
     """Return fresh columns as a table of the given kind."""
     if kind == "pandas":
         import pandas as pd
@@ -89,21 +89,24 @@ def build_frame(columns: Mapping[str, Array | pa.Array], kind: Kind) -> Any:
     return pl.from_arrow(arrow)
 
 
-def to_levels(codes: NDArray[np.integer], column: Categorical) -> pa.Array:
+def to_levels(codes: NDArray[Any], column: Categorical) -> pa.Array:
     """Return level codes as an arrow array of levels."""
     return pa.array(column.levels).take(pa.array(codes.astype(np.int64)))
 
 
 def released_columns(
-    table: Table, noised: Sequence[NDArray[Any]] | Array, schema: Schema
-) -> dict[str, Array | pa.Array]:
-    """Return noised columns (values of the numeric block, then level codes) and public ones, in the schema's order."""
-    columns: dict[str, Array | pa.Array] = dict(zip(table.numeric, noised, strict=False)) | table.public
-    for name, codes in zip(table.codes, noised[len(table.numeric) :], strict=True):
-        column = schema.columns[name]
-        assert isinstance(column, Categorical)
-        columns[name] = to_levels(codes, column)
-    return {name: columns[name] for name in schema.columns}
+    values: Mapping[str, NDArray[Any]], public: Mapping[str, pa.Array], schema: Schema, wanted: list[str] | None = None
+) -> dict[str, NDArray[Any] | pa.Array]:
+    """Return released values, levels spelled out, and public columns: all, or some, in the schema's order."""
+    columns: dict[str, NDArray[Any] | pa.Array] = {}
+    for name, column in schema.columns.items():
+        if wanted is not None and name not in wanted:
+            continue
+        if isinstance(column, Categorical):
+            columns[name] = to_levels(values[name], column)
+        else:
+            columns[name] = public[name] if name in public else values[name]
+    return columns
 
 
 def _open(frame: Any) -> tuple[nw.DataFrame[Any], Kind]:
@@ -192,9 +195,10 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
     from versadp.noise.kernel import survey as count
 
     outside = {}
-    for name, values in table.numeric.items():
-        column = schema.columns[name]
-        assert isinstance(column, Bounded)
+    for name, column in schema.columns.items():
+        if not isinstance(column, Bounded):
+            continue
+        values = table.private[name]
         counts = np.zeros(3, np.int64)
         most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
         count(values, column.lower, column.upper, most, counts)

@@ -18,23 +18,23 @@ inflation is least: `1 + 12 (1 - r) scale^2` for a column's mean, `1 / keep^2` f
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.noise.laplace import MIN_RATE
-from versadp.noise.response import RandomizedResponse
+from versadp.noise import Response, ResponseBlock
+from versadp.noise.block import check_unit
+from versadp.noise.rates import MIN_RATE
 from versadp.privacy import (
     compose,
     identity,
-    randomized_response,
     solve_parameter,
     target,
     with_slack,
     zero_inflated,
 )
 from versadp.release.mechanism import Mechanism
-from versadp.release.target.accounting import UNITS
 from versadp.release.target.shift import ShiftProblem
 from versadp.schema import Categorical, Schema
 
@@ -94,21 +94,21 @@ def calibrate(
     True
     """
     goal = target(epsilon, delta, advantage=advantage, alpha=alpha, beta=beta)
-    if unit not in UNITS:
-        raise ParameterError(f"there is no unit {unit!r}", hint="choose from record, attribute")
-    if not isinstance(schema, Schema) or not (schema.numeric or schema.categorical):
+    check_unit(unit)
+    if not isinstance(schema, Schema) or not schema.private:
         raise ParameterError("calibrate needs a Schema with private columns")
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
         keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
     else:
         keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
+    aim = replace(goal, unit=unit)
     if not schema.numeric:
-        return Mechanism(schema, keep=keep)
+        return Mechanism(schema, keep=keep, target=aim)
     _refuse_floor(goal, rate)
     problem = _problem(schema, goal, unit, rate, keep)
     scale = problem.scale(problem.solve(_FINE, ratio))
-    return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep), scale, goal, unit)
+    return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=aim), scale, goal, unit)
 
 
 def variance_inflation(mechanism: Mechanism) -> dict[str, float]:
@@ -123,9 +123,7 @@ def variance_inflation(mechanism: Mechanism) -> dict[str, float]:
     >>> variance_inflation(Mechanism(Schema({"x": Bounded(0, 1)}), scale=0.5, exact_rate=0.0))
     {'x': 4.0}
     """
-    left = 1 - mechanism.exact_rate
-    numbers = {name: 1 + 12 * left * scale**2 for name, scale in mechanism.scale.items()}
-    return numbers | {name: math.inf if keep == 0 else keep**-2 for name, keep in mechanism.keep.items()}
+    return {name: factor for block in mechanism.blocks for name, factor in block.inflation().items()}
 
 
 def _levels(schema: Schema) -> dict[str, int]:
@@ -152,8 +150,8 @@ def _attribute_keep(levels: int, goal: Target) -> float:
     """
 
     def profile_of(keep: float) -> PrivacyProfile:
-        channel = RandomizedResponse(levels, keep)
-        return with_slack(randomized_response(levels, keep), channel.sampler_error)
+        block = ResponseBlock(("",), levels, keep)
+        return with_slack(block.profile("attribute"), block.sampler_error)
 
     if goal.alpha is not None and goal.beta is not None:
         alpha, beta = goal.alpha, goal.beta
@@ -170,9 +168,8 @@ def _attribute_keep(levels: int, goal: Target) -> float:
 
 def _categories(schema: Schema, keep: dict[str, float]) -> tuple[PrivacyProfile, float]:
     """Return what the categories give away of a record, and their samplers' error."""
-    channels = [RandomizedResponse(levels, keep[name]) for name, levels in _levels(schema).items()]
-    together = compose(*(randomized_response(c.levels, c.keep) for c in channels))
-    return together, sum(c.sampler_error for c in channels)
+    blocks = [Response(keep[name]).on({name: schema.columns[name]}) for name in schema.categorical]
+    return compose(*(block.profile("record") for block in blocks)), sum(block.sampler_error for block in blocks)
 
 
 def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[str, float]) -> ShiftProblem:

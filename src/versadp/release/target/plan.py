@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import InfeasibleError
-from versadp.release.target.accounting import UNITS
+from versadp.noise.block import UNITS
 from versadp.release.target.calibrate import calibrate, variance_inflation
 from versadp.schema import Schema
 
@@ -35,15 +35,7 @@ def compare(candidates: Mapping[str, Mechanism], rows: int | None = None) -> lis
 
 
 def _facts(mechanism: Mechanism, rows: int | None) -> list[tuple[str, str]]:
-    laplace, rate = mechanism.channels.laplace, mechanism.exact_rate
-    facts = []
-    if laplace is not None:
-        for name, sigma in zip(mechanism.schema.numeric, laplace.sigma, strict=True):
-            facts.append((f"noise in {name} (standard deviation)", f"±{sigma:,.4g}"))
-        facts.append(("records released unchanged", f"{100 * rate:.3g}%"))
-        if rows is not None:
-            facts.append((f"... of {rows:,}", f"about {rate * rows:,.0f}"))
-    facts += [(f"{name} kept", f"{100 * keep:.3g}%") for name, keep in mechanism.keep.items()]
+    facts = [fact for block in mechanism.blocks for fact in block.facts(rows).items()]
     for unit in UNITS:
         profile = mechanism.privacy(unit)
         for epsilon, delta in zip(EPSILONS, profile.delta(list(EPSILONS)), strict=True):
@@ -52,7 +44,7 @@ def _facts(mechanism: Mechanism, rows: int | None) -> list[tuple[str, str]]:
             words = f"{unit}: at {alarms:.0%} false alarms the best attacker finds at most"
             facts.append((words, f"{100 * (1 - beta):.3g}%"))
     for name, factor in variance_inflation(mechanism).items():
-        what = "share of a level" if name in mechanism.keep else "mean"
+        what = "share of a level" if name in mechanism.schema.categorical else "mean"
         facts.append((f"records needed for the {what} of {name}, times raw", f"{factor:,.3g}"))
     return facts
 

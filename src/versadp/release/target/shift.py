@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from versadp.errors import InfeasibleError
-from versadp.noise.laplace import SCALE_RANGE, sampler_error
+from versadp.noise.grid import SCALE_RANGE, sampler_error
 from versadp.privacy import (
     compose,
     symmetric_laplace,

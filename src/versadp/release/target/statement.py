@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from versadp.release.target.accounting import UNITS
+from versadp.noise.block import UNITS
 
 if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
@@ -37,7 +37,7 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None) -> str:
             f"  {attack} {found}% of cases.",
             f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {_up(profile.delta_floor)}.",
         ]
-    error = _up(mechanism.channels.sampler_error)
+    error = _up(mechanism.sampler_error)
     lines += [
         "",
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
@@ -60,28 +60,10 @@ def privacy_figures(mechanism: Mechanism, rows: int) -> dict[str, Any]:
 
 
 def _noise_words(mechanism: Mechanism, rows: int | None) -> list[str]:
-    schema, lines = mechanism.schema, []
-    if schema.numeric:
-        rate = mechanism.exact_rate
-        count = "" if rows is None or not rate else f" (about {rate * rows:,.0f} of {rows:,})"
-        lines.append(
-            f"Expect {100 * rate:.3g}% of the records{count} to be released with their numeric columns unchanged, and "
-            "assume that they can be recognised."
-            if rate
-            else "No record is released with its numeric columns unchanged."
-        )
-        noise = ", ".join(f"{name} ±{sigma:.3g}" for name, sigma in zip(schema.numeric, _sigma(mechanism), strict=True))
-        lines.append(f"The others carry Laplace noise with these standard deviations: {noise}.")
-    for name, keep in mechanism.keep.items():
-        lines.append(f"{name} is kept with probability {keep:.3g} and otherwise drawn at random from its levels.")
-    if schema.public:
-        lines.append(f"Public, released as they are: {', '.join(schema.public)}.")
+    lines = [sentence for block in mechanism.blocks for sentence in block.sentences(rows)]
+    if mechanism.schema.public:
+        lines.append(f"Public, released as they are: {', '.join(mechanism.schema.public)}.")
     return lines
-
-
-def _sigma(mechanism: Mechanism) -> list[float]:
-    laplace = mechanism.channels.laplace
-    return [] if laplace is None else laplace.sigma.tolist()
 
 
 def _up(value: float) -> str:

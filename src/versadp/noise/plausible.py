@@ -1,4 +1,4 @@
-"""Whether values could have come out of a mechanism.
+"""Whether values could have come out of zero-inflated Laplace noise.
 
 A column that was scaled, rounded or clamped after release no longer carries the noise that the correction assumes.
 Released values lie on a fine grid; scaling moves them to another grid, which shows even in a few values. A researcher's
@@ -17,9 +17,7 @@ from versadp.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.noise.laplace import ZeroInflatedLaplace
-    from versadp.release.mechanism import Mechanism
-    from versadp.release.path.table import Table
+    from versadp.noise.zero_inflated import ZeroInflatedBlock
 
     Array = NDArray[np.float64]
 
@@ -29,19 +27,16 @@ HINT = (
 )
 
 
-def check_noise(table: Table, mechanism: Mechanism, *, strict: bool) -> None:
-    """Raise if a numeric column cannot be the mechanism's output."""
-    laplace = mechanism.channels.laplace
-    if laplace is None:
-        return
-    off = laplace.off_grid(np.stack(list(table.numeric.values())))
-    for j, (name, values) in enumerate(table.numeric.items()):
-        if off[j] and (strict or _on_some_grid(values) or not _spread_fits(values, laplace, j)):
+def refuse_changed(block: ZeroInflatedBlock, released: Array, *, strict: bool) -> None:
+    """Raise if a column of (dim, rows) cannot be the block's output."""
+    off = block.off_grid(released)
+    for j, (name, values) in enumerate(zip(block.columns, released, strict=True)):
+        if off[j] and (strict or _on_some_grid(values) or not _spread_fits(values, block, j)):
             raise DataError(
                 f"column {name!r} has {off[j]} of {values.size} values off the release grid: changed after release",
                 hint=HINT,
             )
-        if _clamped(values, laplace, j):
+        if _clamped(values, block, j):
             raise DataError(f"column {name!r} was clamped to its bounds after release", hint=HINT)
 
 
@@ -62,26 +57,26 @@ def _on_some_grid(values: Array) -> bool:
     return bool(divisor > 10 * tolerance)
 
 
-def _spread_fits(values: Array, laplace: ZeroInflatedLaplace, j: int) -> bool:
+def _spread_fits(values: Array, block: ZeroInflatedBlock, j: int) -> bool:
     """Tell whether mean and variance lie where the mechanism can put them, give or take five standard errors."""
     n = values.size
     if n < 2:
         return True
-    width, noise = float(laplace.width[j]), (1 - laplace.exact_rate) * float(laplace.sigma[j]) ** 2
+    width, noise = float(block.width[j]), (1 - block.exact_rate) * float(block.sigma[j]) ** 2
     mean_slack = 5 * np.sqrt((width**2 / 4 + noise) / n)
     # the fourth moment of Laplace noise is 6 sigma^4, that of bounded values at most width^4 / 16
-    variance_slack = 5 * np.sqrt((6 * laplace.sigma[j] ** 4 + width**4 / 16 + 6 * width**2 * noise / 4) / n)
+    variance_slack = 5 * np.sqrt((6 * block.sigma[j] ** 4 + width**4 / 16 + 6 * width**2 * noise / 4) / n)
     mean, variance = values.mean(), values.var(ddof=1)
     return bool(
-        laplace.lower[j] - mean_slack <= mean <= laplace.upper[j] + mean_slack
+        block.lower[j] - mean_slack <= mean <= block.upper[j] + mean_slack
         and noise - variance_slack <= variance <= noise + width**2 / 4 + variance_slack
     )
 
 
-def _clamped(values: Array, laplace: ZeroInflatedLaplace, j: int) -> bool:
+def _clamped(values: Array, block: ZeroInflatedBlock, j: int) -> bool:
     """Tell whether no value lies outside although noise must have carried some there (chance below 1e-7)."""
-    if ((values < laplace.lower[j]) | (values > laplace.upper[j])).any():
+    if ((values < block.lower[j]) | (values > block.upper[j])).any():
         return False
     # least likely for a record in the middle of its bounds
-    leaves = (1 - laplace.exact_rate) * np.exp(-np.sqrt(0.5) / laplace.scale[j])
+    leaves = (1 - block.exact_rate) * np.exp(-np.sqrt(0.5) / block.scale[j])
     return bool(values.size * np.log1p(-leaves) < np.log(1e-7))

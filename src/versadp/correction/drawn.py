@@ -1,0 +1,59 @@
+"""Correction by the blocks' own inverses: any loss, any blocks.
+
+    sum over a record's signed points of weight * score(point),    points of several blocks multiplied (`noise/points.py`)
+
+It is the general way: it asks nothing of a block but its points. Where the noise is zero-inflated Laplace on one block,
+`signed.py` does the same with fewer draws for records far away, and several extensions at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.correction.signed import Rows
+from versadp.noise.points import How, product
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.correction.model import Model, Records
+    from versadp.noise import Block
+    from versadp.noise.units import Units
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One member: the product of the inverses of the blocks that a model touches."""
+
+    model: Model
+    units: Units
+    blocks: tuple[Block, ...]
+    how: How
+    names: tuple[str, ...] = ("points",)
+
+    @property
+    def points(self) -> int:
+        """Numbers that are kept for a record, at most."""
+        each = max(self.model.size, self.model.width) + 3
+        return each * math.prod(block.point_count(self.how) for block in self.blocks)
+
+    def prepare(self, records: Records, rng: np.random.Generator) -> Rows:
+        """Write out the points of some records."""
+        assert records.released is not None
+        at = {name: j for j, name in enumerate(self.units.names)}
+        inverses = [block.points(records.released[[at[c] for c in block.columns]], rng, self.how) for block in self.blocks]
+        record, columns, weight = product(*inverses)
+        if records.weight is not None:
+            weight = weight * records.weight[record]
+        z = self.units.from_columns([columns[name] for name in self.units.names])
+        return Rows(record, self.model.rows(z, record, records), weight[None], records.rows)
+
+    def evaluate(self, rows: Rows, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return scores (n, G, p), and the Hessian of the first combination."""
+        return rows.scores(self.model, theta, mix, hessian=hessian)

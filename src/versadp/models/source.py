@@ -1,0 +1,150 @@
+"""Where the records of a fit come from: small handles, each read where it is worked on.
+
+A source gives handles that travel cheaply to other threads, processes or machines; whoever works on one reads it, and
+reads only the columns that the model uses. A release of moderate size is read once and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.correction.model import Records, finite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from versadp.formula.design import Design
+    from versadp.formula.terms import Terms
+    from versadp.losses.base import Coding
+    from versadp.noise.units import Units
+    from versadp.release.folder.folder import Handle
+    from versadp.release.release import Release
+
+    Array = NDArray[np.float64]
+
+KEPT_CELLS = 30_000_000
+RECORDS_ROWS = 65_536  # records that are worked on at a time: draws are seeded by their number
+
+
+@dataclass(frozen=True)
+class Reader:
+    """From a table of released records to what a correction sees of them.
+
+    Attributes
+    ----------
+    units : Units
+        The noisy columns, and the units of the fit.
+    public : tuple of str
+        Numeric public columns that the model needs.
+    design : Design, optional
+        Of a model with a formula; its public part and its public response are evaluated once.
+    open_terms : Terms, optional
+        The public terms of a linear design.
+    coding : Coding, optional
+        Of a public response, to what the loss needs.
+    raw : bool
+        Keep the noisy columns as they were released, too.
+    """
+
+    units: Units
+    public: tuple[str, ...]
+    design: Design | None = None
+    open_terms: Terms | None = None
+    coding: Coding | None = None
+    raw: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read."""
+        return [*self.units.names, *self.public]
+
+    def records(self, table: Any, weight: Array | None) -> Records:
+        """Return records in the units of the fit."""
+        noisy = [numbers_of(table.column(name)) for name in self.units.names]
+        public = {name: numbers_of(table.column(name)) for name in self.public}
+        rows = table.num_rows
+        design = response = None
+        if self.open_terms is not None:
+            design = self.open_terms.matrix(public or {"": np.zeros(rows)})
+        if self.coding is not None:
+            assert self.design is not None
+            response = self.coding(finite(self.design.response_at(public)))
+        released = np.array(noisy) if self.raw else None
+        return Records(self.units.from_columns(noisy, rows), public, design, response, weight, released)
+
+
+@dataclass(frozen=True)
+class ReleaseSource:
+    """A release, read handle by handle in every pass."""
+
+    release: Release
+    reader: Reader
+    weights: Array | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return len(self.release)
+
+    def handles(self) -> list[tuple[int, Handle]]:
+        """Return each handle with the number of its first lot of records."""
+        numbered, number = [], 0
+        for handle in self.release.handles():
+            numbered.append((number, handle))
+            number += -(-handle.rows // RECORDS_ROWS)
+        return numbered
+
+    def read(self, item: tuple[int, Handle]) -> Iterator[tuple[int, Records]]:
+        """Yield the records of a handle, lot by lot, each with its number."""
+        number, handle = item
+        table = self.release.read(handle, self.reader.columns)
+        for k, start in enumerate(range(0, handle.rows, RECORDS_ROWS)):
+            some = table.slice(start, RECORDS_ROWS).combine_chunks()
+            first = handle.first + start
+            weight = None if self.weights is None else self.weights[first : first + some.num_rows]
+            yield number + k, self.reader.records(some, weight)
+
+    def kept(self) -> MemorySource | ReleaseSource:
+        """Return the same records in memory, if they are not too many."""
+        if self.rows * len(self.reader.columns) > KEPT_CELLS:
+            return self
+        return MemorySource(tuple(records for item in self.handles() for _, records in self.read(item)))
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Records that are in memory."""
+
+    lots: tuple[Records, ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return sum(lot.rows for lot in self.lots)
+
+    def handles(self) -> list[int]:
+        """Return the numbers of the lots."""
+        return list(range(len(self.lots)))
+
+    def read(self, item: int) -> Iterator[tuple[int, Records]]:
+        """Yield one lot of records."""
+        yield item, self.lots[item]
+
+
+def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
+    """Return a column of numbers, or of true and false, as floats."""
+    return np.asarray(column.to_numpy() if column.num_chunks != 1 else column.chunk(0).to_numpy(zero_copy_only=False), dtype=float)
+
+
+def public_numbers(release: Release) -> list[str]:
+    """Return the public columns that hold numbers or true/false."""
+    import pyarrow.types as pt
+
+    kinds = {name: release.types.field(name).type for name in release.mechanism.schema.public}
+    return [name for name, kind in kinds.items() if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)]

@@ -1,0 +1,190 @@
+"""What a block is: noise on some columns of a record, with its guarantee and its inverse.
+
+A mechanism is a product of independent blocks, each an invertible channel on its own columns. A block knows everything
+about its noise, so that nothing outside this room asks what kind it is:
+
+    values -> content -> noise -> values        how records are released, on whole numbers
+    profile, log_ratio, events, extremes        what that guarantees, and how to attack it
+    sentences, facts, inflation                 the same in words, and what it costs an analyst
+    points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
+
+A *spec* is what a provider writes: noise that knows no columns yet. Put on columns it becomes a block. Both are frozen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from versadp.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from versadp.noise.points import How, Points
+    from versadp.noise.units import Units
+    from versadp.privacy import PrivacyProfile
+    from versadp.schema import Column
+
+    Array = NDArray[np.float64]
+    Words = NDArray[np.uint64]
+
+UNITS = ("record", "attribute")
+
+
+def check_unit(unit: str) -> str:
+    """Return the unit if it is one: what a guarantee protects.
+
+    Examples
+    --------
+    >>> check_unit("attribute")
+    'attribute'
+    """
+    if unit not in UNITS:
+        raise ParameterError(f"there is no unit {unit!r}", hint=f"choose from {', '.join(UNITS)}")
+    return unit
+
+
+class Spec(ABC):
+    """Noise as a provider asks for it, before it is put on columns: a frozen dataclass of plain numbers.
+
+    Attributes
+    ----------
+    name : str
+        What files call it.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def on(self, columns: Mapping[str, Column]) -> Block:
+        """Return the block on these columns, which are all private; raise if it does not serve them."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, as they stand in files."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type] # a dataclass
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        names = {field.name for field in fields(cls)}  # type: ignore[arg-type] # a dataclass
+        if set(data) != names:
+            raise ParameterError(f"{cls.name} noise has just: {', '.join(sorted(names))}")
+        return cls(**data)
+
+
+class Block(ABC):
+    """Noise on some columns; made by a spec. Frozen.
+
+    Columns come and go as arrays (columns, rows) of float64 in the order of `columns`: numbers in their own units,
+    categories as the numbers of their levels.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns.
+    """
+
+    columns: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def spec(self) -> Spec:
+        """What it was made from, with every choice made: put on the same columns it gives the same block."""
+
+    @property
+    @abstractmethod
+    def words(self) -> int:
+        """Random words a record, the same for all records."""
+
+    @property
+    @abstractmethod
+    def sampler_error(self) -> float:
+        """Bound on the total-variation distance between a record's noise and what `profile` takes it to be."""
+
+    # release --------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def to_content(self, values: Array) -> None:
+        """Turn private values into the whole numbers that noise is added to, in place; clamp to bounds."""
+
+    @abstractmethod
+    def add_noise(self, content: Array, words: Words) -> None:
+        """Add noise to whole numbers in place; `words` is (words, rows). Every record takes the same steps."""
+
+    @abstractmethod
+    def to_values(self, content: Array) -> None:
+        """Turn noisy whole numbers into what is released, in place."""
+
+    # guarantee ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def profile(self, unit: str) -> PrivacyProfile:
+        """Return what ideal noise guarantees if all columns differ ("record"), or any one ("attribute")."""
+
+    @abstractmethod
+    def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return two records of this block that are hardest to tell apart safely."""
+
+    @abstractmethod
+    def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
+        """Return the log likelihood ratio of `other` against `null` for released records `seen`, (rows,)."""
+
+    def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:  # noqa: ARG002 - for blocks to override
+        """Return what an attacker can look for beside the likelihood ratio, by name."""
+        return {}
+
+    # words ----------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sentences(self, rows: int | None) -> list[str]:
+        """Return what the privacy statement says about this block; `rows` is the number of records if it is known."""
+
+    @abstractmethod
+    def facts(self, rows: int | None) -> dict[str, str]:
+        """Return what a plan shows about this block, by label."""
+
+    @abstractmethod
+    def inflation(self) -> dict[str, float]:
+        """Return by how much the noise multiplies the variance of each column's mean (or of a level's share)."""
+
+    # inverse --------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:
+        """Return signed points whose weighted sums undo the noise in expectation, in the order of records."""
+
+    @abstractmethod
+    def point_count(self, how: How) -> int:
+        """Return how many points a record has at most."""
+
+    def second(self, released: Array, rng: np.random.Generator) -> Array | None:  # noqa: ARG002 - for blocks to override
+        """Return a second randomisation (the paper's Algorithm 1, step 2) if this noise has one."""
+        return None
+
+    def units(self, centre: Array) -> Units | None:  # noqa: ARG002 - for blocks to override
+        """Return units in which the noise is ZIL(r, I), if there are such: the shortcuts of `correction/` need them."""
+        return None
+
+    def grid(self) -> dict[str, int]:
+        """Return the m of each column's grid, `lower + k * width / 2^m`, for columns that have one."""
+        return {}
+
+    def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: B027 - nothing to refuse by default
+        """Raise if released values cannot be this block's output (changed after release); `strict` looks closer."""
+
+    def parameter(self, name: str) -> dict[str, float]:
+        """Return a number of the spec for each column, if it has such a one."""
+        value = self.spec.to_dict().get(name)
+        if isinstance(value, Mapping):
+            return dict(value)
+        return dict.fromkeys(self.columns, value) if isinstance(value, int | float) else {}
+
+    # files ----------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block as it stands in files."""
+        return {"noise": self.spec.name, "columns": list(self.columns), **self.spec.to_dict()}

@@ -1,0 +1,364 @@
+"""Zero-inflated symmetric Laplace noise on a block of numbers: the paper's mechanism.
+
+One coin and one W a record, shared by all columns of the block (Algorithm 1):
+
+    X1 = X + Z,   Z = 0 with probability exact_rate, else sqrt(W) N(0, Sigma),   Sigma = diag(sigma^2),
+    sigma_j = scale_j * width_j,   W ~ Exp(1),   each column on its own grid (`grid.py`).
+
+**Guarantee.** Two records differ by at most the width in every column, so in units of the noise scale by at most
+`1/scale_j` in column j: one attribute shifts by the largest of these, a whole record by their root sum of squares. The
+other columns tell an attacker W, so one attribute has the block's full dimension too.
+
+**Inverse.** `E (T^-1 v)(X1) = v(X)` with `T^-1 v = v / r + (1 - 1/r) E_S v(. + S)`, r the exact rate and S symmetric
+Laplace with covariance `r Sigma`, independent across records (the paper's doubly random correction).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from versadp import inputs
+from versadp.errors import ParameterError
+from versadp.noise.block import Block, Spec
+from versadp.noise.extension import Box
+from versadp.noise.grid import SCALE_RANGE, grid_bits, sampler_error
+from versadp.noise.plausible import refuse_changed
+from versadp.noise.points import How, Points
+from versadp.noise.rates import check_rate
+from versadp.schema import Bounded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.noise.units import Units
+    from versadp.privacy import PrivacyProfile
+    from versadp.schema import Column
+
+    Array = NDArray[np.float64]
+
+CERTAIN = 1e6  # the score of an exact hit: beyond every density ratio
+
+
+@dataclass(frozen=True)
+class ZeroInflated(Spec):
+    """Zero-inflated symmetric Laplace noise, shared by the numbers that it is put on.
+
+    Parameters
+    ----------
+    scale : float or mapping of column to float
+        Noise scale relative to each column's width.
+    exact_rate : float
+        Probability that a record's numbers are released unchanged; 0 is the symmetric Laplace mechanism.
+
+    Examples
+    --------
+    >>> block = ZeroInflated(scale=0.25, exact_rate=0.2).on({"age": Bounded(18, 90), "score": Bounded(0, 1)})
+    >>> block.columns, block.sigma
+    (('age', 'score'), array([18.  ,  0.25]))
+    """
+
+    scale: float | Mapping[str, float]
+    exact_rate: float = 0.0
+    name: ClassVar[str] = "zero-inflated"
+
+    def on(self, columns: Mapping[str, Column]) -> ZeroInflatedBlock:
+        """Return the block on these columns."""
+        bounded = {name: column for name, column in columns.items() if isinstance(column, Bounded)}
+        if len(bounded) < len(columns):
+            wrong = ", ".join(repr(name) for name in columns if name not in bounded)
+            raise ParameterError(f"zero-inflated Laplace noise serves numbers, not {wrong}", hint="use noise.Response")
+        scale = each_column("scale", self.scale, tuple(columns))
+        lower, upper = zip(*((column.lower, column.upper) for column in bounded.values()), strict=True)
+        return ZeroInflatedBlock(tuple(columns), lower, upper, tuple(scale.values()), self.exact_rate)
+
+
+def each_column(what: str, value: Any, columns: tuple[str, ...]) -> dict[str, float]:
+    """Return one number a column, from one number for all or a mapping.
+
+    Examples
+    --------
+    >>> each_column("scale", 0.5, ("age", "income"))
+    {'age': 0.5, 'income': 0.5}
+    """
+    if not columns and (value is None or value == {} or not isinstance(value, Mapping)):
+        return {}
+    if value is None:
+        raise ParameterError(f"{what} is missing: it is needed for {', '.join(map(repr, columns))}")
+    if not isinstance(value, Mapping):
+        value = dict.fromkeys(columns, value)
+    if set(value) != set(columns):
+        wrong = sorted(set(value) ^ set(columns))
+        raise ParameterError(f"{what} must name just these columns: {', '.join(columns)}; see {', '.join(wrong)}")
+    return {name: inputs.number(f"{what} of column {name!r}", value[name], -np.inf, np.inf) for name in columns}
+
+
+@dataclass(frozen=True)
+class ZeroInflatedBlock(Block):
+    """Zero-inflated symmetric Laplace noise on bounded columns; made by `ZeroInflated`.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    lower, upper : tuple of float
+        Bounds of each column.
+    scale : tuple of float
+        Noise scale of each column relative to its width.
+    exact_rate : float
+
+    Examples
+    --------
+    >>> block = ZeroInflatedBlock(("x", "age"), (0.0, 18.0), (1.0, 90.0), (0.25, 0.25), 0.2)
+    >>> block.grid()
+    {'x': 16, 'age': 16}
+    >>> block.sampler_error < 1e-12
+    True
+    """
+
+    columns: tuple[str, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    scale: tuple[float, ...]
+    exact_rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exact_rate", check_rate("exact_rate", self.exact_rate))
+        for scale in self.scale:
+            if not 0 < inputs.number("scale", scale, -np.inf, np.inf) < math.inf:
+                raise ParameterError("scale must be positive and finite", hint="it is relative to a column's width")
+            if not SCALE_RANGE[0] <= scale <= SCALE_RANGE[1]:
+                raise ParameterError(f"scale must lie between {SCALE_RANGE[0]:g} and {SCALE_RANGE[1]:g} widths")
+        reach = np.maximum(np.abs(self.lower), np.abs(self.upper)) + 64 * self.sigma
+        if (np.spacing(reach) * 8 > self.step).any():
+            raise ParameterError(
+                "the bounds of a column lie too far from 0 for their width: its grid has no room in floating point",
+                hint="subtract a constant from the column and from its bounds",
+            )
+
+    @property
+    def spec(self) -> ZeroInflated:
+        """What it was made from."""
+        return ZeroInflated(dict(zip(self.columns, self.scale, strict=True)), self.exact_rate)
+
+    @property
+    def dim(self) -> int:
+        """Number of columns."""
+        return len(self.scale)
+
+    @cached_property
+    def width(self) -> Array:
+        """Widths of the columns."""
+        return np.subtract(self.upper, self.lower)
+
+    @cached_property
+    def sigma(self) -> Array:
+        """Noise scale of each column in its own units."""
+        return np.multiply(self.scale, self.width)
+
+    @cached_property
+    def bits(self) -> tuple[int, ...]:
+        """The m of each column's grid, `lower + k * width / 2^m`."""
+        return tuple(grid_bits(scale) for scale in self.scale)
+
+    def grid(self) -> dict[str, int]:
+        """Return the m of each column's grid."""
+        return dict(zip(self.columns, self.bits, strict=True))
+
+    @cached_property
+    def step(self) -> Array:
+        """Width of a grid step in each column's own units."""
+        return np.ldexp(self.width, [-bits for bits in self.bits])
+
+    @cached_property
+    def sigma_steps(self) -> Array:
+        """Noise scale of each column in grid steps."""
+        return np.ldexp(self.scale, self.bits)
+
+    @cached_property
+    def box(self) -> Box:
+        """The domain, half a step larger than the bounds: what noise rounds into it is in it."""
+        half = self.step / 2
+        return Box(np.subtract(self.lower, half), np.add(self.upper, half), self.sigma)
+
+    @property
+    def words(self) -> int:
+        """Words a record: coin, W, and one a column."""
+        return self.dim + 2
+
+    @property
+    def sampler_error(self) -> float:
+        """Bound on the total-variation distance between a record's noise and the ideal: the columns' summed."""
+        return float(np.sum([sampler_error(scale) for scale in self.scale]))
+
+    # release --------------------------------------------------------------------------------------------------------
+
+    def to_content(self, values: Array) -> None:
+        """Clamp values (dim, rows) to the bounds and count whole grid steps from the lower one, in place."""
+        from versadp.noise.kernel import to_steps
+
+        to_steps(values, *self._grid)
+
+    def to_values(self, content: Array) -> None:
+        """Turn whole grid steps (dim, rows) into the columns' own units, in place."""
+        from versadp.noise.kernel import to_values
+
+        to_values(content, *self._grid)
+
+    @cached_property
+    def _grid(self) -> tuple[Array, Array, Array, Array]:
+        return np.array(self.lower), np.array(self.upper), self.step, np.ldexp(1.0, self.bits)
+
+    def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
+        """Add noise to whole grid steps (dim, rows) in place; words are the coin, W, and a normal each column."""
+        from versadp.noise.kernel import add_noise, spread
+        from versadp.noise.quantile import exact_noise, quantile_table
+
+        root, doubt, noisy = np.empty((3, content.shape[1]))
+        # rounded down: a record is exact with at most the stated probability
+        spread(words[0], words[1], np.uint64(int(self.exact_rate * 2.0**64)), root, doubt, noisy)
+        unsure = np.empty(content.shape, np.bool_)
+        add_noise(words[2:], root, doubt, noisy, quantile_table(), self.sigma_steps, content, unsure)
+        for j, i in np.argwhere(unsure) if unsure.any() else ():  # about once in a billion cells
+            content[j, i] += noisy[i] * exact_noise(int(words[1, i]), int(words[2 + j, i]), float(self.sigma_steps[j]))
+
+    def off_grid(self, released: Array) -> NDArray[np.int64]:
+        """Count in each column of (dim, rows) what is not on its grid (as after scaling a released column)."""
+        nearest = np.rint((released - np.array(self.lower)[:, None]) / self.step[:, None])
+        self.to_values(nearest)
+        slack = 1e-3 * self.step[:, None] + 4 * np.spacing(np.abs(released))
+        return np.asarray((~(np.abs(released - nearest) <= slack)).sum(axis=1))
+
+    def refuse_changed(self, released: Array, *, strict: bool) -> None:
+        """Raise if a column was scaled, rounded or clamped after release."""
+        refuse_changed(self, released, strict=strict)
+
+    # guarantee ------------------------------------------------------------------------------------------------------
+
+    def profile(self, unit: str) -> PrivacyProfile:
+        """Return what ideal noise guarantees."""
+        from versadp import privacy
+
+        shifts = [1 / scale for scale in self.scale]
+        shift = math.hypot(*shifts) if unit == "record" else max(shifts)
+        block = privacy.symmetric_laplace(self.dim, math.nextafter(shift, math.inf))
+        return privacy.zero_inflated(block, self.exact_rate)
+
+    def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return opposite corners, or corners that differ in the column with the least noise."""
+        null = dict(zip(self.columns, self.lower, strict=True))
+        other = dict(zip(self.columns, self.upper, strict=True))
+        if unit == "attribute":
+            weakest = self.columns[int(np.argmin(self.scale))]
+            other = null | {weakest: other[weakest]}
+        return null, other
+
+    def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
+        """Return the log likelihood ratio; beyond all others where a record is hit exactly."""
+        from versadp.privacy.curves.radial import log_density
+
+        # within half a step of a record the density is that of the cell, not of the pole
+        near = 0.5 / float(self.sigma_steps.max())
+        radius = [np.linalg.norm((seen - end[:, None]) / self.sigma[:, None], axis=0) for end in (null, other)]
+        logs = [log_density(self.dim, np.maximum(r, near)) for r in radius]
+        total = np.asarray(logs[1] - logs[0])
+        if self.exact_rate and (null != other).any():
+            for end, score in ((other, CERTAIN), (null, -CERTAIN)):
+                total[(np.abs(seen - end[:, None]) <= self.step[:, None] / 2).all(axis=0)] = score
+        return total
+
+    def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:
+        """Return what no density knows of: values off the grid, low bits, values that hit a record."""
+        steps = (seen - np.array(self.lower)[:, None]) / self.step[:, None]
+        bits = seen[0] * 2.0**53
+        found = {
+            "a value off the release grid": (steps != np.rint(steps)).any(axis=0),
+            "low bits: y * 2^53 is no whole number": bits != np.rint(bits),
+        }
+        for end, word in ((null, "first"), (other, "second")):
+            found[f"some value just that of the {word} record"] = (seen == end[:, None]).any(axis=0)
+            found[f"all values just those of the {word} record"] = (seen == end[:, None]).all(axis=0)
+        return found
+
+    # words ----------------------------------------------------------------------------------------------------------
+
+    def sentences(self, rows: int | None) -> list[str]:
+        """Return what the statement says."""
+        rate = self.exact_rate
+        count = "" if rows is None or not rate else f" (about {rate * rows:,.0f} of {rows:,})"
+        kept = (
+            f"Expect {100 * rate:.3g}% of the records{count} to be released with their numeric columns unchanged, and "
+            "assume that they can be recognised."
+            if rate
+            else "No record is released with its numeric columns unchanged."
+        )
+        noise = ", ".join(f"{name} ±{sigma:.3g}" for name, sigma in zip(self.columns, self.sigma, strict=True))
+        return [kept, f"The others carry Laplace noise with these standard deviations: {noise}."]
+
+    def facts(self, rows: int | None) -> dict[str, str]:
+        """Return what a plan shows."""
+        noise = zip(self.columns, self.sigma, strict=True)
+        facts = {f"noise in {name} (standard deviation)": f"±{sigma:,.4g}" for name, sigma in noise}
+        facts["records released unchanged"] = f"{100 * self.exact_rate:.3g}%"
+        if rows is not None:
+            facts[f"... of {rows:,}"] = f"about {self.exact_rate * rows:,.0f}"
+        return facts
+
+    def inflation(self) -> dict[str, float]:
+        """Return the variance inflation of each mean, values spread evenly over their bounds."""
+        left = 1 - self.exact_rate
+        return {name: 1 + 12 * left * scale**2 for name, scale in zip(self.columns, self.scale, strict=True)}
+
+    # inverse --------------------------------------------------------------------------------------------------------
+
+    def units(self, centre: Array) -> Units:
+        """Return noise units around a centre."""
+        from versadp.noise.units import Units
+
+        lower, upper = (self.box.lower - centre) / self.sigma, (self.box.upper - centre) / self.sigma
+        bounds = (np.array(self.lower), np.array(self.upper))
+        return Units(self.columns, centre, self.sigma, lower, upper, bounds, self.step, self.exact_rate)
+
+    def second(self, released: Array, rng: np.random.Generator) -> Array:
+        """Return the second randomisation `X1 + S`, S symmetric Laplace with covariance `exact_rate * Sigma`.
+
+        Post-processing: an analyst may draw it as often as wanted. The draws are independent across records; sharing
+        them ruins every standard error.
+        """
+        return np.ascontiguousarray(self._second(released.T, rng).T)
+
+    def _second(self, x1: Array, rng: np.random.Generator) -> Array:
+        root = np.sqrt(self.exact_rate * rng.standard_exponential(x1.shape[:-1]))
+        noise = rng.standard_normal(x1.shape)
+        noise *= root[..., None]
+        noise *= self.sigma
+        noise += x1
+        return noise
+
+    def point_count(self, how: How) -> int:
+        """Return the released record and its draws."""
+        return 1 + how.draws
+
+    def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:
+        """Return the released record with weight `1/r` and draws around it that share `1 - 1/r`."""
+        if self.exact_rate == 0:
+            raise ParameterError(
+                "signed draws need an exact_rate above 0, and this mechanism has 0",
+                hint="use a smooth loss with method 'analytic', 'sdrcl' or 'sl', or release with an exact_rate",
+            )
+        x1 = released.T
+        points = np.empty((1 + how.draws, *x1.shape))
+        points[0] = x1
+        for k in range(how.draws):
+            points[1 + k] = self._second(x1, rng)
+        weight = how.extension.phi(points, self.box)
+        weight[0] /= self.exact_rate
+        weight[1:] *= (1 - 1 / self.exact_rate) / how.draws
+        places = how.extension.points(points, self.box)
+        record, draw = np.nonzero(weight.T)
+        columns = {name: places[draw, record, j] for j, name in enumerate(self.columns)}
+        return Points(record, columns, weight[draw, record])
