@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.noise import ZeroInflatedLaplace
+from versadp.noise import ZeroInflatedBlock
 from versadp.noise.words import fresh_key, keystream
 
 SCHEMA = vdp.Schema({"x": vdp.Bounded(0, 1)})
@@ -36,7 +36,7 @@ def off_integers(y):
 def test_low_bits_tell_nothing():
     """Every output that one record can give, its neighbour can give: both live on the same grid."""
     n = 50_000
-    step = mechanism().channels.laplace.step[0]
+    step = mechanism().blocks[0].step[0]
     for x in (0.0, 1.0, 0.1, 1 / 3):
         y = released(np.full(n, x))
         assert (y / step == np.rint(y / step)).all()
@@ -176,7 +176,7 @@ def _release_in_worker(task):
 
 
 def noise_time(exact_rate, rounds=60):
-    channel = ZeroInflatedLaplace((0.0,) * 5, (1.0,) * 5, (1.0,) * 5, exact_rate)
+    channel = ZeroInflatedBlock((0.0,) * 5, (1.0,) * 5, (1.0,) * 5, exact_rate)
     words = keystream(fresh_key(), b"t").block(0, np.zeros((5, 8192)), 7)
     best = np.inf
     for _ in range(rounds):
@@ -195,7 +195,7 @@ def test_time_does_not_tell_exact_records():
 
 
 def test_the_same_words_whatever_the_record():
-    assert mechanism(exact_rate=0.0).channels.words == mechanism(exact_rate=0.999).channels.words == 3
+    assert mechanism(exact_rate=0.0).blocks[0].words == mechanism(exact_rate=0.999).blocks[0].words == 3
 
 
 # the atom ------------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def test_reusing_noise_fails():
     def shared(table):
         n = table.num_rows
         noise = np.random.default_rng(0).laplace(scale=np.sqrt(2), size=n // 1000)
-        step = mech.channels.laplace.step[0]
+        step = mech.blocks[0].step[0]
         return pa.table({"x0": table["x0"].to_numpy() + np.rint(np.repeat(noise[:1], n) * 2 / step) * step})
 
     assert not vdp.audit(mech, n=N, path=shared).passed

@@ -10,21 +10,17 @@ import pytest
 
 from versadp.correction import (
     Analytic,
-    Batch,
     CustomLaplacian,
     CustomModel,
-    Damped,
-    Fade,
-    Inside,
     Laplacian,
     LinearModel,
-    One,
     RecordModel,
+    Records,
     Signed,
-    Units,
 )
 from versadp.losses import Check, Custom, Hinge, Huber, Logistic, Poisson, Squared
-from versadp.noise import ZeroInflatedSymmetricLaplace
+from versadp.noise import Damped, Extension, Fade, Zero, ZeroInflatedSymmetricLaplace
+from versadp.noise.units import Units
 
 N, DIM, RATE = 30_000, 3, 0.2
 THETA = np.array([0.3, 0.5, -0.4, 0.6])
@@ -33,7 +29,7 @@ COLUMNS = np.array([-1, 0, 1, 2])
 
 def units(rate=RATE):
     low, high = np.full(DIM, -0.7), np.full(DIM, 0.7)
-    return Units(np.zeros(DIM), np.ones(DIM), low, high, rate, (low, high), np.full(DIM, 1e-5))
+    return Units(tuple("abc"), np.zeros(DIM), np.ones(DIM), low, high, (low, high), np.full(DIM, 1e-5), rate)
 
 
 def response(loss, rng, n):
@@ -41,35 +37,35 @@ def response(loss, rng, n):
     return kinds.get(loss.name, rng.normal(size=n)).astype(float)
 
 
-def design(batch):
-    return np.ones((batch.rows, 1))
+def records(z, y, weight=None):
+    return Records(z, design=np.ones((len(z), 1)), response=y, weight=weight)
 
 
 def model_of(loss, response=-1):
-    model = LinearModel(loss, COLUMNS, design, lambda batch: batch.public["y"], response)
+    model = LinearModel(loss, COLUMNS, response)
     model.bandwidth = 0.4 if loss.kinked else 0.0
     return model
 
 
 LOSSES = [Squared(), Logistic(), Check(0.3), Hinge(), Huber(0.8), Poisson()]
-FADES = (Fade(0.15, 0.1), Fade(0.5, 0.1), Fade(1.5, 0.1), One())
+FADES = (Fade(0.15, 0.1), Fade(0.5, 0.1), Fade(1.5, 0.1), Extension())
 
 
 def forms(loss, at=None, model=None):
     at, model = at or units(), model or model_of(loss)
     out = {
-        "draws, clipped": Signed(model, at, (Inside(), Fade(0.3), Fade(1.0), One()), near=4, far=2),
+        "draws, clipped": Signed(model, at, (Zero(), Fade(0.3), Fade(1.0), Extension()), near=4, far=2),
         "draws, plain": Signed(model, at, (Damped(2.0),), clip=False, near=3, far=3, paired=False),
     }
     if loss.name != "poisson":  # its plain forms have no variance here, which no law can be tested against
-        out["drcl"] = Signed(model, at, (One(),), clip=False, near=1, far=1, paired=False)
+        out["drcl"] = Signed(model, at, (Extension(),), clip=False, near=1, far=1, paired=False)
         out["analytic"] = Analytic(model, at)
     if loss.smooth:
         out["fades"] = Laplacian(model, at, FADES, count=2)
         out["damped"] = Laplacian(model, at, (Damped(2.0),), soft=0.0, paired=False)
         if loss.name != "poisson":
-            out["sdrcl"] = Laplacian(model, at, (One(),), soft=0.0, paired=False)
-            out["sl"] = Laplacian(model, at, (One(),), soft=0.0, paired=False, at_second=True)
+            out["sdrcl"] = Laplacian(model, at, (Extension(),), soft=0.0, paired=False)
+            out["sl"] = Laplacian(model, at, (Extension(),), soft=0.0, paired=False, at_second=True)
     return out
 
 
@@ -80,9 +76,9 @@ def t_scores(part, loss, seed=0, *, weight=None, n=N, model=None):
     rng = np.random.default_rng(seed)
     x = rng.uniform(-0.7, 0.7, (n, DIM))
     y = response(loss, rng, n)
-    noisy = Batch(x + ZeroInflatedSymmetricLaplace(RATE, np.eye(DIM)).rvs(n, rng), {"y": y}, weight)
+    noisy = records(x + ZeroInflatedSymmetricLaplace(RATE, np.eye(DIM)).rvs(n, rng), y, weight)
     model = model or part.model
-    truth = model.score(model.rows(x, np.arange(n), Batch(x, {"y": y})), THETA[: model.size])
+    truth = model.score(model.rows(x, np.arange(n), records(x, y)), THETA[: model.size])
     if weight is not None:
         truth = truth * weight[:, None]
     members = len(part.names)
@@ -108,7 +104,7 @@ def test_unbiased_at_many_seeds(loss, form, seed):
 def test_a_private_response_is_corrected_too(form):
     loss = Squared()
     columns = np.array([-1, 0, 1])
-    model = LinearModel(loss, columns, design, lambda b: b.public["y"], response=2)
+    model = LinearModel(loss, columns, response=2)
     assert np.abs(t_scores(forms(loss, model=model)[form], loss, model=model)).max() < 5
 
 
@@ -125,7 +121,7 @@ def test_a_wrong_exact_rate_is_rejected(form):
 
 
 def test_the_naive_score_is_rejected():
-    naive = Signed(model_of(Logistic()), units(), (One(),), clip=False, second=False)
+    naive = Signed(model_of(Logistic()), units(), (Extension(),), clip=False, second=False)
     assert np.abs(t_scores(naive, Logistic())).max() > 5
 
 
@@ -137,27 +133,27 @@ def test_an_unrounded_fade_in_the_laplacian_form_is_rejected():
 
 def test_huber_in_the_laplacian_form_is_rejected():
     """Its second derivative jumps, and the Laplacian form misses the point masses of the third."""
-    part = Laplacian(model_of(Huber(0.3)), units(), (One(),), soft=0.0, count=2)
+    part = Laplacian(model_of(Huber(0.3)), units(), (Extension(),), soft=0.0, count=2)
     assert np.abs(t_scores(part, Huber(0.3), n=4 * N)).max() > 5
 
 
 def test_means_and_users_losses():
-    record = RecordModel(Squared(), lambda x, *_: np.abs(np.sin(5 * x[:, 0])), units())
-    part = Signed(record, units(), (Inside(), Fade(1.0), One()), near=4, far=2)
+    record = RecordModel(Squared(), lambda x: np.abs(np.sin(5 * x[:, 0])), tuple("abc"), units())
+    part = Signed(record, units(), (Zero(), Fade(1.0), Extension()), near=4, far=2)
     assert np.abs(t_scores(part, Squared(), model=record)).max() < 5
 
     def own(x, theta):
         return np.logaddexp(0, x[:, 0] * theta[0] + theta[1])
 
-    custom = CustomModel(Custom(own), 2, lambda x, *_: x, units())
-    part = Signed(custom, units(), (Inside(), One()), near=4, far=2)
+    custom = CustomModel(Custom(own), 2, tuple("abc"), units())
+    part = Signed(custom, units(), (Zero(), Extension()), near=4, far=2)
     assert np.abs(t_scores(part, Squared(), model=custom)).max() < 5
 
     def smooth(x, theta):
         return np.cos(x[:, 0] * theta[0]) + theta[1] * x[:, 1] ** 2
 
     smooth.laplacian = lambda x, theta: -(theta[0] ** 2) * np.cos(x[:, 0] * theta[0]) + 2 * theta[1]
-    model = CustomModel(Custom(smooth), 2, lambda x, *_: x, units())
+    model = CustomModel(Custom(smooth), 2, tuple("abc"), units())
     for second in (False, True):
         part = CustomLaplacian(model, units(), count=2, at_second=second)
         assert np.abs(t_scores(part, Squared(), model=model)).max() < 5
@@ -167,7 +163,7 @@ def test_means_and_users_losses():
 def test_hessians_agree_with_differences(loss, form):
     rng = np.random.default_rng(1)
     part, n = forms(loss)[form], 500
-    batch = Batch(rng.normal(0, 1, (n, DIM)), {"y": response(loss, rng, n)}, rng.uniform(0, 2, n))
+    batch = records(rng.normal(0, 1, (n, DIM)), response(loss, rng, n), rng.uniform(0, 2, n))
     points = part.prepare(batch, rng)
     mix = np.full((1, len(part.names)), 1 / len(part.names))
     _, hessian = part.evaluate(points, THETA, mix, hessian=True)
@@ -185,7 +181,7 @@ def test_hessians_agree_with_differences(loss, form):
 def test_curvature_may_have_a_window_of_its_own():
     rng = np.random.default_rng(1)
     part = forms(Check())["draws, clipped"]
-    points = part.prepare(Batch(rng.normal(0, 1, (500, DIM)), {"y": rng.normal(size=500)}), rng)
+    points = part.prepare(records(rng.normal(0, 1, (500, DIM)), rng.normal(size=500)), rng)
     mix = np.full((1, len(part.names)), 1 / len(part.names))
 
     def at(**other):
@@ -200,7 +196,7 @@ def test_curvature_may_have_a_window_of_its_own():
 def test_analytic_sums_are_the_sums_of_its_scores():
     rng = np.random.default_rng(2)
     part = Analytic(model_of(Logistic()), units())
-    batch = Batch(rng.normal(0, 1, (300, DIM)), {"y": response(Logistic(), rng, 300)})
+    batch = records(rng.normal(0, 1, (300, DIM)), response(Logistic(), rng, 300))
     rows = part.prepare(batch, rng)
     scores, hessian = part.evaluate(rows, THETA, np.ones((1, 1)), hessian=True)
     n, total, outer, again = part.sums(rows, THETA, hessian=True)
@@ -215,7 +211,7 @@ def test_exact_rate_zero_is_served_by_smooth_forms():
     for part in (Laplacian(model_of(loss), units(0.0), FADES), Analytic(model_of(loss), units(0.0))):
         x = rng.uniform(-0.7, 0.7, (N, DIM))
         y = response(loss, rng, N)
-        batch = Batch(x + ZeroInflatedSymmetricLaplace(0.0, np.eye(DIM)).rvs(N, rng), {"y": y})
+        batch = records(x + ZeroInflatedSymmetricLaplace(0.0, np.eye(DIM)).rvs(N, rng), y)
         truth = part.model.score(part.model.rows(x, np.arange(N), batch), THETA)
         found, _ = part.evaluate(part.prepare(batch, rng), THETA, np.eye(len(part.names)), hessian=False)
         difference = found - truth[:, None]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.noise import Clip, Damped, Extension, SymmetricLaplace, Zero, ZeroInflatedLaplace
+from versadp.noise import Clip, Damped, Extension, How, SymmetricLaplace, Zero, ZeroInflatedBlock
 
 EXTENSIONS = [Extension(), Zero(), Clip(), Damped(1.5), Damped(4.0)]
 RATE = 0.2
@@ -41,14 +41,14 @@ FUNCTIONS = {
 
 def expectations(x, extension, rate=RATE, scale=0.7, draws=3000):
     """E of the weighted sums over the noise of one record at x, by quadrature over X1."""
-    channel = ZeroInflatedLaplace((0.0,), (1.0,), (scale,), RATE)
+    block = ZeroInflatedBlock(("x",), (0.0,), (1.0,), (scale,), RATE)
     z = np.linspace(-12, 12, 4001)
     mass = SymmetricLaplace(scale**2).pdf(z[:, None]) * (z[1] - z[0])
     mass *= (1 - rate) / mass.sum()
     mass[2000] += rate
-    points, weights = channel.invert((x + z)[:, None], draws=draws, extension=extension, rng=Lattice(draws))
-    weights *= mass
-    return {name: float((weights * g(points[..., 0])).sum()) for name, g in FUNCTIONS.items()}
+    points = block.points((x + z)[None], Lattice(draws), How(draws, extension))
+    weights = points.weight * mass[points.record]
+    return {name: float((weights * g(points.columns["x"])).sum()) for name, g in FUNCTIONS.items()}
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS, ids=repr)
@@ -135,12 +135,12 @@ def test_a_wrong_weight_is_rejected(release, truth):
 
 def test_draws_shared_by_records_are_rejected(release, truth):
     """Every record's S the same: still unbiased, but the standard error is far too small."""
-    laplace = release.mechanism.channels.laplace
+    laplace = release.mechanism.blocks[0]
     names = [f"x{j}" for j in range(DIM)]
     x1 = release.frame[names].to_numpy()
     worst = []
     for seed in range(8):
-        s = laplace.second(np.zeros((1, DIM)), np.random.default_rng(seed))
+        s = laplace.second(np.zeros((DIM, 1)), np.random.default_rng(seed)).T
         frame = pd.DataFrame(np.concatenate([x1, x1 + s]), columns=names)
         weight = np.repeat([1 / RATE, 1 - 1 / RATE], N)
         scores = t_scores(frame, weight, np.tile(np.arange(N), 2), truth, category=False)

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 
 import versadp as vdp
-from versadp.correction import Batch, Units
+from versadp.correction import Records
 from versadp.losses import Mean
 from versadp.models.rehearsal import ROWS, rehearse
+from versadp.noise.units import Units
 
 fitting = importlib.import_module("versadp.models.fit")
 RATE = 0.1
@@ -18,12 +19,12 @@ RATE = 0.1
 
 def box(dim=1):
     low, one = np.full(dim, -0.5), np.ones(dim)
-    return Units(0 * one, one, low, -low, RATE, (low, -low), one)
+    return Units(tuple("abc"[:dim]), 0 * one, one, low, -low, (low, -low), one, RATE)
 
 
 def test_stand_ins_are_records_in_the_box_with_the_mechanisms_noise():
     z = np.array([[0.25], [7.0], [-0.25]])
-    batch = Batch(z, {"side": np.sign(z[:, 0])})
+    batch = Records(z, {"side": np.sign(z[:, 0])})
     again = rehearse(batch, box(), seed=1)
     noise = again.z[:, 0] - 0.25 * again.public["side"]  # the public column tells which record it was
     assert set(again.public["side"]) == {1.0, -1.0}
@@ -34,13 +35,13 @@ def test_stand_ins_are_records_in_the_box_with_the_mechanisms_noise():
 
 
 def test_columns_share_their_size():
-    again = rehearse(Batch(np.zeros((5, 3))), box(3), seed=2)
+    again = rehearse(Records(np.zeros((5, 3))), box(3), seed=2)
     moved = np.abs(again.z[again.z.any(axis=1)])
     assert stats.spearmanr(moved[:, 0], moved[:, 1]).pvalue < 1e-6
 
 
 def test_the_nearest_record_stands_in_where_none_is_in_the_box():
-    assert np.isclose(rehearse(Batch(np.array([[2.0], [9.0]])), box(), seed=3).z, 2.0).any()
+    assert np.isclose(rehearse(Records(np.array([[2.0], [9.0]])), box(), seed=3).z, 2.0).any()
 
 
 @pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from versadp.correction.kernel import profile_at
 from versadp.errors import ParameterError
-from versadp.noise import Box, Clip, Damped, Extension, Zero, as_extension
+from versadp.noise import Box, Clip, Damped, Extension, Fade, Zero, as_extension
 
 BOX = Box(np.array([0.0, -1.0, 10.0]), np.array([1.0, 1.0, 30.0]), np.array([0.5, 1.0, 8.0]))
-ALL = [Extension(), Zero(), Clip(), Damped(), Damped(0.7)]
+ALL = [Extension(), Zero(), Clip(), Damped(), Damped(0.7), Fade(0.3), Fade(1.0, 0.1)]
 
 
 @pytest.mark.parametrize("extension", ALL, ids=repr)
@@ -18,37 +19,44 @@ def test_nothing_changes_on_the_closed_box(extension):
     assert (extension.points(x, BOX) == x).all()
 
 
-@pytest.mark.parametrize("extension", [Extension(), Damped(), Damped(1.3)], ids=repr)
-def test_derivatives_agree_with_differences(extension):
-    """Central differences in noise units; error h^2 times a third derivative, jumps at the faces kept away from."""
-    rng = np.random.default_rng(1)
-    x = BOX.lower + (BOX.upper - BOX.lower) * rng.uniform(-1, 2, (400, 3))
-    near = np.minimum(np.abs(x - BOX.lower), np.abs(x - BOX.upper)) / BOX.sigma
-    x = x[(near > 1e-3).all(axis=1)]
-    phi, gradient, laplacian = extension.derivatives(x, BOX)
-    assert phi == pytest.approx(extension.phi(x, BOX))
-    h, total = 1e-4, 0.0
-    for j in range(3):
-        e = np.zeros(3)
-        e[j] = h * BOX.sigma[j]
-        up, down = extension.phi(x + e, BOX), extension.phi(x - e, BOX)
-        assert (up - down) / (2 * h) == pytest.approx(gradient[:, j], abs=1e-6)
-        total = total + (up - 2 * phi + down) / h**2
-    rim = np.abs(np.sqrt(BOX.distance2(x)) - getattr(extension, "width", 0)) < 1e-2
-    assert total[~rim] == pytest.approx(laplacian[~rim], abs=2e-5)
+FADES = [Damped(), Damped(0.7), Fade(0.5, 0.1), Fade(1.5, 0.3)]
 
 
-def test_gradient_of_damped_is_continuous_at_the_box_and_at_the_rim():
-    width = 2.0
-    line = np.array([[0.5, 0.0, 20.0]]) + np.linspace(0, 2, 20_001)[:, None] * np.array([1.0, 0, 0])
-    gradient = Damped(width).derivatives(line, BOX)[1][:, 0]
-    assert np.abs(np.diff(gradient)).max() < 1e-3
+@pytest.mark.parametrize("extension", [Extension(), *FADES], ids=repr)
+def test_derivatives_of_compiled_loops_agree_with_differences(extension):
+    """Central differences in q of the factor; error h^2 times a third derivative, away from the rim."""
+    kind, length, rounding = extension.code
+    h, rim = 1e-4, getattr(extension, "width", 0) ** 2
+    for q in np.linspace(0.01, 9, 200):
+        if abs(q - rim) < 1e-2:
+            continue
+        down, here, up = extension.value(np.array([q - h, q, q + h]))
+        value, first, second = profile_at(q, np.sqrt(q + rounding**2), kind, length, rounding)
+        assert value == pytest.approx(here)
+        assert first == pytest.approx((up - down) / (2 * h), abs=1e-5)
+        assert second == pytest.approx((up - 2 * here + down) / h**2, abs=1e-4)
 
 
-@pytest.mark.parametrize("extension", [Zero(), Clip()], ids=repr)
+def test_a_factor_of_ones_own_has_no_code_of_another():
+    class Mine(Damped):
+        def value(self, q):
+            return np.exp(-q)
+
+    class Moved(Extension):
+        def points(self, x, box):
+            return np.minimum(x, box.upper)
+
+    assert Damped().code is not None
+    assert Mine().code is None
+    assert Moved().code is None
+    assert not Moved().radial
+    assert Zero().inside
+    assert not type("Half", (Zero,), {"value": lambda self, q: np.exp(-q)})().inside
+
+
+@pytest.mark.parametrize("extension", [Zero(), Clip(), Fade(0.5)], ids=repr)
 def test_extensions_without_derivatives_say_so(extension):
-    with pytest.raises(ParameterError, match="damped"):
-        extension.derivatives(np.zeros((1, 3)), BOX)
+    assert extension.code is None
 
 
 def test_names():

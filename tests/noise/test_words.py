@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from versadp.errors import KeyMaterialError
 from versadp.noise.tags import Texts
-from versadp.noise.words import BLOCK_ROWS, check_key, fresh_key, keystream
+from versadp.noise.words import SLAB_ROWS, check_key, fresh_key, keystream
 
 KEY = bytes(range(32))
 CONTENT = np.arange(30.0).reshape(3, 10)
@@ -29,7 +29,7 @@ RECORD_WORDS = [
 
 
 def words(key=KEY, parameters=b"p", number=0, content=CONTENT, count=5):
-    return keystream(key, parameters).block(number, content, count)
+    return keystream(key, parameters).slab(number, content, count)
 
 
 def test_same_input_same_words():
@@ -75,10 +75,10 @@ def test_id_and_content_cannot_be_shifted_into_each_other():
 @pytest.mark.parametrize("way", ["block", "records"])
 def test_words_are_uniform(way):
     """Chi-square on the bytes of 10 MB and on each bit's share; false alarms 1e-6 each."""
-    stream, content = keystream(fresh_key(), b"p"), np.zeros((2, BLOCK_ROWS))
-    content[0] = np.arange(BLOCK_ROWS)
+    stream, content = keystream(fresh_key(), b"p"), np.zeros((2, SLAB_ROWS))
+    content[0] = np.arange(SLAB_ROWS)
     if way == "block":
-        sample = np.concatenate([stream.block(b, content, 10).ravel() for b in range(16)])
+        sample = np.concatenate([stream.slab(b, content, 10).ravel() for b in range(16)])
     else:
         sample = stream.records(content, None, 11).ravel()
     counts = np.bincount(sample.view(np.uint8), minlength=256)
@@ -110,5 +110,5 @@ def test_secrets_are_neither_shown_nor_pickled():
 def test_the_words_of_the_format_stay_what_they_are():
     """A device gives the same answer to the same record for ever, and a release can be resumed by a later version."""
     stream = keystream(KEY, b"p")
-    assert stream.block(3, CONTENT, 5)[:, 4].tolist() == BLOCK_WORDS
+    assert stream.slab(3, CONTENT, 5)[:, 4].tolist() == BLOCK_WORDS
     assert stream.records(CONTENT, Texts.of([b"a person whose name is long"] * 10), 5)[:, 4].tolist() == RECORD_WORDS

@@ -75,7 +75,7 @@ def test_augment_keeps_the_kind(release):
 @pytest.mark.parametrize("extension", ["zero", "clip", "damped"])
 def test_points_of_an_extension(release, extension):
     frame, _ = release.augment(draws=2, extension=extension, random_state=0)
-    half = MECH.channels.laplace.step / 2
+    half = MECH.blocks[0].step / 2
     if extension != "damped":
         assert frame["z"].between(0 - half[1], 10 + half[1]).all()
     assert frame["z"].between(-2.5 * 5 - 1, 10 + 2.5 * 5 + 1).all()

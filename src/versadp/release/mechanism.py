@@ -179,7 +179,7 @@ class Mechanism:
         if version not in {1, VERSION}:
             raise ParameterError(f"there is no version {version} of a mechanism")
         noise = {block.columns: block.spec for block in self._blocks}
-        if version == 1 and noise != _spelled(self._schema, self.scale, self.exact_rate, self.keep):
+        if version == 1 and list(noise.items()) != _spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
         other = Mechanism(self._schema, noise=noise, target=self._target if version > 1 else None)
         other._version, other._exact_rate = version, self._exact_rate
@@ -316,10 +316,10 @@ def _short_form(schema: Schema, scale: Any, exact_rate: Any, keep: Any) -> dict[
     return noise | {name: Response(value) for name, value in keeps.items()}
 
 
-def _spelled(schema: Schema, scale: Any, exact_rate: float, keep: Any) -> dict[tuple[str, ...], Spec]:
+def _spelled(schema: Schema, scale: Any, exact_rate: float, keep: Any) -> list[tuple[tuple[str, ...], Spec]]:
     """Return the paper's mechanism as its blocks spell it."""
     noise = _short_form(schema, scale or None, exact_rate, keep or None)
-    return {block.columns: block.spec for block in _blocks(schema, noise)}
+    return [(block.columns, block.spec) for block in _blocks(schema, noise)]
 
 
 def _blocks(schema: Schema, noise: Any) -> tuple[Block, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import ParameterError
-from versadp.noise import SymmetricLaplace, ZeroInflatedLaplace, ZeroInflatedSymmetricLaplace
+from versadp.noise import SymmetricLaplace, ZeroInflatedBlock, ZeroInflatedSymmetricLaplace
 from versadp_tests.noise_laws import rejected
 
 N = 1_000_000
@@ -65,56 +65,56 @@ def test_research_sampler_covariance():
 
 def test_second_randomisation_turns_zil_into_laplace():
     """SL(Sigma) = ZIL(r, Sigma) * SL(r Sigma): X2 - X is symmetric Laplace with the full scale."""
-    channel = ZeroInflatedLaplace((0.0, 0.0), (1.0, 1.0), (0.5, 0.5), RATE)
+    block = ZeroInflatedBlock(("x", "y"), (0.0, 0.0), (1.0, 1.0), (0.5, 0.5), RATE)
     rng = np.random.default_rng(4)
     x1 = 0.5 + ZeroInflatedSymmetricLaplace(RATE, np.eye(2) / 4).rvs(N // 2, rng)
-    assert rejected(channel.second(x1, rng) - 0.5, 0.0, np.full(2, 0.5)) == {}
+    assert rejected(block.second(x1.T, rng).T - 0.5, 0.0, np.full(2, 0.5)) == {}
     assert rejected(x1 - 0.5, 0.0, np.full(2, 0.5))
 
 
 @pytest.mark.parametrize("scale", [1e-6, 0.001, 0.25, 1.0, 37.0, 1e4])
 def test_grid(scale):
-    channel = ZeroInflatedLaplace((18.0,), (90.0,), (scale,), 0.1)
-    assert channel.step[0] <= scale * 72 / 2**10
-    assert channel.step[0] <= 72 / (2**16 if scale <= 64 else 2**8)
-    values = np.array([[18.0, 90.0, 17.0, 91.0, 18.0 + 72 / 2 ** channel.bits[0]]])
-    channel.to_steps(values)
-    last = 2.0 ** channel.bits[0]
+    block = ZeroInflatedBlock(("x",), (18.0,), (90.0,), (scale,), 0.1)
+    assert block.step[0] <= scale * 72 / 2**10
+    assert block.step[0] <= 72 / (2**16 if scale <= 64 else 2**8)
+    values = np.array([[18.0, 90.0, 17.0, 91.0, 18.0 + 72 / 2 ** block.bits[0]]])
+    block.to_content(values)
+    last = 2.0 ** block.bits[0]
     assert values.tolist() == [[0, last, 0, last, 1]]
-    channel.to_values(values)
+    block.to_values(values)
     assert values[0, :2].tolist() == [18.0, 90.0]
-    assert channel.off_grid(values).tolist() == [0]
-    assert channel.off_grid(values * 1.37 + 0.1).tolist() == [5]
+    assert block.off_grid(values).tolist() == [0]
+    assert block.off_grid(values * 1.37 + 0.1).tolist() == [5]
 
 
 def test_bounds_that_floating_point_cannot_say_come_back_whole():
-    channel = ZeroInflatedLaplace((0.1,), (0.7,), (0.25,), 0.1)
+    block = ZeroInflatedBlock(("x",), (0.1,), (0.7,), (0.25,), 0.1)
     values = np.array([[0.7]])
-    channel.to_steps(values)
-    channel.to_values(values)
+    block.to_content(values)
+    block.to_values(values)
     assert values[0, 0] == 0.7
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf, 5e-324, True, "1"])
 def test_bad_scale(scale):
     with pytest.raises(ParameterError):
-        ZeroInflatedLaplace((0.0,), (1.0,), (scale,), 0.1)
+        ZeroInflatedBlock(("x",), (0.0,), (1.0,), (scale,), 0.1)
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, np.nan, 1e-300, True, "0.1"])
 def test_bad_rate(rate):
     with pytest.raises(ParameterError):
-        ZeroInflatedLaplace((0.0,), (1.0,), (0.1,), rate)
+        ZeroInflatedBlock(("x",), (0.0,), (1.0,), (0.1,), rate)
 
 
 def test_grid_without_room_is_refused():
     with pytest.raises(ParameterError, match="subtract a constant"):
-        ZeroInflatedLaplace((1e15,), (1e15 + 1,), (0.1,), 0.1)
+        ZeroInflatedBlock(("x",), (1e15,), (1e15 + 1,), (0.1,), 0.1)
 
 
 def test_sampler_error_grows_with_columns_and_noise():
-    one = ZeroInflatedLaplace((0.0,), (1.0,), (0.25,), 0.1)
-    ten = ZeroInflatedLaplace((0.0,) * 10, (1.0,) * 10, (0.25,) * 10, 0.1)
+    one = ZeroInflatedBlock(("x",), (0.0,), (1.0,), (0.25,), 0.1)
+    ten = ZeroInflatedBlock(tuple("abcdefghij"), (0.0,) * 10, (1.0,) * 10, (0.25,) * 10, 0.1)
     assert ten.sampler_error == pytest.approx(10 * one.sampler_error)
     assert one.sampler_error < 2e-14
 
