@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError
+from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError, find_stacklevel
 from versadp.noise.laplace import ZeroInflatedLaplace, check_rate
 from versadp.noise.response import RandomizedResponse
 from versadp.release.path.noised import Channels
@@ -227,7 +227,7 @@ class Mechanism:
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
         table = read_table(frame, self._schema)
-        warn_outside(survey(table, self._schema), stacklevel=3)
+        warn_outside(survey(table, self._schema))
         secret = fresh_key() if key is None else key
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
@@ -278,6 +278,6 @@ def _seed_key(seed: int) -> bytes:
     warnings.warn(
         "insecure_seed is for research: whoever guesses it removes the noise. The release is stamped as insecure.",
         InsecureWarning,
-        stacklevel=3,
+        stacklevel=find_stacklevel(),
     )
     return sha256(f"versadp insecure seed {seed}".encode()).digest()
