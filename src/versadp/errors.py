@@ -6,6 +6,10 @@ The hint says what to do about it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+_HOME = Path(__file__).parent
+
 
 class VersadpError(Exception):
     """Base of all errors of versadp.
@@ -91,3 +95,21 @@ class InsecureWarning(VersadpWarning):
 
 class ClampedWarning(VersadpWarning):
     """Values outside the declared bounds were moved to the nearest bound."""
+
+
+def find_stacklevel() -> int:
+    """Return the `stacklevel` with which `warnings.warn` points at the user's line, however deep the call is.
+
+    That is the first frame whose file is not one of this package.
+
+    Examples
+    --------
+    >>> find_stacklevel()
+    1
+    """
+    from inspect import currentframe
+
+    frame, level = currentframe(), 0
+    while frame is not None and _HOME in Path(frame.f_code.co_filename).parents:
+        frame, level = frame.f_back, level + 1
+    return max(level, 1)

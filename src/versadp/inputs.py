@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from versadp.errors import ParameterError
 
+if TYPE_CHECKING:
+    from versadp.errors import VersadpError
+
 Array = NDArray[np.float64]
 
 
-def number(name: str, value: Any, low: float, high: float, *, open_low: bool = False, open_high: bool = False) -> float:
+def number(
+    name: str,
+    value: Any,
+    low: float,
+    high: float,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+    error: type[VersadpError] = ParameterError,
+    hint: str | None = None,
+) -> float:
     """Return a real number of the interval as a float, or raise.
 
     Parameters
@@ -25,6 +38,10 @@ def number(name: str, value: Any, low: float, high: float, *, open_low: bool = F
         Ends of what is allowed.
     open_low, open_high : bool
         Whether the ends themselves are refused.
+    error : type of VersadpError
+        What is raised.
+    hint : str, optional
+        What to do about it.
 
     Returns
     -------
@@ -38,13 +55,23 @@ def number(name: str, value: Any, low: float, high: float, *, open_low: bool = F
     Traceback (most recent call last):
     versadp.errors.ParameterError: exact_rate must be a number in [0, 1], not True
     """
-    values = array(name, value, low, high, open_low=open_low, open_high=open_high)
+    values = array(name, value, low, high, open_low=open_low, open_high=open_high, error=error, hint=hint)
     if values.ndim:
-        raise ParameterError(f"{name} must be a single number, not an array")
+        raise error(f"{name} must be a single number, not an array", hint=hint)
     return float(values)
 
 
-def array(name: str, value: ArrayLike, low: float, high: float, **open_ends: bool) -> Array:
+def array(
+    name: str,
+    value: ArrayLike,
+    low: float,
+    high: float,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+    error: type[VersadpError] = ParameterError,
+    hint: str | None = None,
+) -> Array:
     """Return an array of real numbers of the interval, or raise; the arguments are those of `number`.
 
     Parameters
@@ -53,10 +80,8 @@ def array(name: str, value: ArrayLike, low: float, high: float, **open_ends: boo
         What the message calls it.
     value : array_like
         What the caller gave.
-    low, high : float
-        Ends of what is allowed.
-    **open_ends : bool
-        ``open_low``, ``open_high``.
+    low, high, open_low, open_high, error, hint
+        As for `number`.
 
     Returns
     -------
@@ -67,25 +92,29 @@ def array(name: str, value: ArrayLike, low: float, high: float, **open_ends: boo
     >>> array("alpha", [0, 0.5], 0, 1)
     array([0. , 0.5])
     """
-    open_low, open_high = open_ends.get("open_low", False), open_ends.get("open_high", False)
     interval = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
     if np.isinf(low) and np.isinf(high):
         interval = "any, but not NaN" if not (open_low or open_high) else interval
     complaint = f"{name} must be a number in {interval}, not "
-    raw = np.asarray(value)
+    try:
+        raw = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        raise error(complaint + "a list of lists of several lengths", hint=hint) from None
     if raw.dtype.kind not in "iuf":
-        raise ParameterError(complaint + (repr(value) if raw.ndim == 0 else f"an array of {raw.dtype}"))
+        raise error(complaint + (repr(value) if raw.ndim == 0 else f"an array of {raw.dtype}"), hint=hint)
     values = raw.astype(np.float64)
     bad = np.isnan(values)
     bad |= (values <= low) if open_low else (values < low)
     bad |= (values >= high) if open_high else (values > high)
     if bad.any():
         shown = repr(value) if raw.ndim == 0 else f"{int(bad.sum())} of {bad.size} values"
-        raise ParameterError(complaint + shown)
+        raise error(complaint + shown, hint=hint)
     return values
 
 
-def whole(name: str, value: Any, low: int) -> int:
+def whole(
+    name: str, value: Any, low: int, *, error: type[VersadpError] = ParameterError, hint: str | None = None
+) -> int:
     """Return a whole number of at least `low`, or raise.
 
     Parameters
@@ -96,6 +125,8 @@ def whole(name: str, value: Any, low: int) -> int:
         What the caller gave; 3.0 is no whole number here, nor is True.
     low : int
         The least that is allowed.
+    error, hint
+        As for `number`.
 
     Returns
     -------
@@ -107,5 +138,5 @@ def whole(name: str, value: Any, low: int) -> int:
     3
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < low:
-        raise ParameterError(f"{name} must be a whole number of at least {low}, not {value!r}")
+        raise error(f"{name} must be a whole number of at least {low}, not {value!r}", hint=hint)
     return int(value)

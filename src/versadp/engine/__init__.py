@@ -1,10 +1,12 @@
-"""Two verbs for all heavy work: map over batches, and sum over batches.
+"""Two verbs for all heavy work: map over items, and sum over items.
 
 Everything that touches many records, releasing and fitting alike, is written with these two, so that where the work
-runs is one word: "local", "threads" or "processes". Results come in the order of the batches and sums are added in
-that order, so every engine gives the same bytes.
+runs is one word: "local", "threads", "processes", or an engine of your own. Results come in the order of the items,
+and sums are added in that order, so every engine gives the same bytes.
 """
 
-from versadp.engine.local import Engine, Local, Pool, as_engine, cores
+from versadp.engine.base import Engine, add_up
+from versadp.engine.local import Local, Pool, cores
+from versadp.engine.registry import ENGINES, as_engine, register
 
-__all__ = ["Engine", "Local", "Pool", "as_engine", "cores"]
+__all__ = ["ENGINES", "Engine", "Local", "Pool", "add_up", "as_engine", "cores", "register"]

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.newton import CONVERGED, INDEFINITE, ITERATIONS, Fit, definite, solve
+from versadp.estimation.newton import Fit, definite, solve
+from versadp.estimation.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +59,10 @@ def efficient(family: Family, small: Family, theta: Array, groups: Groups, *, re
     """
     members = len(family.names)
     pilot = _pilot(small, theta, members)
-    if pilot.outcome != CONVERGED and small is not family:
+    if not pilot.converged and small is not family:
         small, pilot = family, _pilot(family, theta, members)
-    if pilot.outcome != CONVERGED:
-        return _failed(pilot.theta, pilot.outcome, family)
+    if not pilot.converged:
+        return Fit.failed(pilot.theta, pilot.outcome, family.source.rows)
     samples = (small,) if rehearsal is None else (small, rehearsal)
     # one number leaves little room for overfitting, and its best weights may be negative: they attain the bound; but
     # once in some thousand samples they leave no curvature
@@ -81,7 +82,7 @@ def _combined(
     mix = _weights(samples, pilot, groups, choose)
     for _ in range(2 if small.source.rows <= FEW_ROWS else 1):  # the pilot of many records is good already
         again = solve(small, pilot.theta, mix[0], tolerance=0.02 if small is family else 0.1)
-        if again.outcome != CONVERGED:
+        if not again.converged:
             break
         pilot = again
         mix = _weights(samples, pilot, groups, choose)
@@ -96,7 +97,7 @@ def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
     result = None
     for weights in (equal / equal.sum(), *np.eye(members)):
         result = solve(family, theta, weights, tolerance=0.1)
-        if result.outcome == CONVERGED:
+        if result.converged:
             return result
     assert result is not None
     return result
@@ -111,8 +112,8 @@ def _weights(samples: tuple[Family, ...], at: SolveResult, groups: Groups, choos
     total = sum(each.n for each in moments)
 
     def matrix(group: NDArray[np.int64]) -> Array:
-        parts = [each.n / total * trace_matrix(each, at.moments.hessian, group) for each in moments]
-        return np.asarray(np.sum(parts, axis=0))
+        weighted = [each.n / total * trace_matrix(each, at.moments.hessian, group) for each in moments]
+        return np.asarray(np.sum(weighted, axis=0))
 
     return np.array([choose(matrix(group)) for group in groups])
 
@@ -140,16 +141,16 @@ def simplex_weights(matrix: Array) -> Array:
     weights: Array = np.eye(size)[0]
     for count in range(1, size + 1):
         for support in combinations(range(size), count):
-            part = matrix[np.ix_(support, support)]
+            inner = matrix[np.ix_(support, support)]
             try:
-                w = np.linalg.solve(part, np.ones(count))
+                w = np.linalg.solve(inner, np.ones(count))
             except np.linalg.LinAlgError:
                 continue
             total = w.sum()
             if not np.isfinite(total) or total <= 0 or (w / total < 0).any():
                 continue
             w = w / total
-            value = float(w @ part @ w)
+            value = float(w @ inner @ w)
             if value < best:
                 best, weights = value, np.zeros(size)
                 weights[list(support)] = w
@@ -187,7 +188,7 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
             theta = theta - before
             continue
         if not definite(moments.hessian):
-            return _failed(theta, INDEFINITE, family)
+            return Fit.failed(theta, Outcome.INDEFINITE, family.source.rows)
         step = _group_step(moments, groups)
         first = first or step
         turned = bool(before @ moments.hessian @ (before + 2 * step.move) < 0)
@@ -201,8 +202,8 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
         theta = theta + before
         if near:
             weights = dict(zip(family.names, mix[0].tolist(), strict=True))
-            return Fit(theta, step.cov, CONVERGED, moments.n, weights, {"mix": mix, "hessian": moments.hessian})
-    return _failed(theta, ITERATIONS, family)
+            return Fit(theta, step.cov, Outcome.CONVERGED, moments.n, weights, mix, moments.hessian)
+    return Fit.failed(theta, Outcome.ITERATIONS, family.source.rows)
 
 
 def _closing_in(before: Array, move: Array, hessian: Array, pace: float) -> tuple[float, list[Array]]:
@@ -245,7 +246,3 @@ def _length(move: Array, cov: Array) -> float:
     except np.linalg.LinAlgError:
         return np.inf
     return float(np.sqrt(squared)) if squared > 0 else np.inf
-
-
-def _failed(theta: Array, outcome: str, family: Family) -> Fit:
-    return Fit(theta, np.full((theta.size, theta.size), np.nan), outcome, family.source.rows)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 KEPT_NUMBERS = 30_000_000  # of draws that are kept between passes
 
 
-class Part(Protocol):
-    """Some members that are evaluated together."""
+class Form(Protocol):
+    """A form of the correction: members that are evaluated together."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,11 +75,11 @@ class Moments(NamedTuple):
 
 @dataclass
 class Family:
-    """The members of some parts, over the records of a source.
+    """The members of some forms, over the records of a source.
 
     Attributes
     ----------
-    parts : tuple of Part
+    forms : tuple of Form
     source : Source
     size : int
         Number of parameters.
@@ -88,7 +88,7 @@ class Family:
         Of the draws.
     """
 
-    parts: tuple[Part, ...]
+    forms: tuple[Form, ...]
     source: Source
     size: int
     engine: Engine
@@ -100,7 +100,7 @@ class Family:
     @property
     def names(self) -> tuple[str, ...]:
         """The members."""
-        return tuple(name for part in self.parts for name in part.names)
+        return tuple(name for form in self.forms for name in form.names)
 
     def moments(self, theta: Array, mix: Array, *, hessian: bool = True) -> Moments:
         """Return the moments of the combinations in the rows of `mix` (G, members)."""
@@ -114,7 +114,7 @@ class Family:
 
     def _prepared(self) -> Iterable[Any]:
         """Yield batches with their draws: kept in memory if they are few, drawn again in each pass if not."""
-        points = sum(getattr(part, "points", 1) for part in self.parts)
+        points = sum(getattr(form, "points", 1) for form in self.forms)
         if self.source.rows * points > KEPT_NUMBERS:
             return enumerate(self.source.batches())
         if self._kept is None:
@@ -124,21 +124,21 @@ class Family:
     def _draw(self, item: tuple[int, Batch]) -> list[Any]:
         number, batch = item
         return [
-            part.prepare(batch, np.random.default_rng([self.seed, number, index]))
-            for index, part in enumerate(self.parts)
+            form.prepare(batch, np.random.default_rng([self.seed, number, index]))
+            for index, form in enumerate(self.forms)
         ]
 
     def _sums(self, item: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
         prepared = item if isinstance(item, list) else self._draw(item)
-        if len(self.parts) == 1 and hasattr(self.parts[0], "sums"):
-            return self.parts[0].sums(prepared[0], theta, hessian=hessian)  # type: ignore[no-any-return] # parts need not have it
+        if len(self.forms) == 1 and hasattr(self.forms[0], "sums"):
+            return self.forms[0].sums(prepared[0], theta, hessian=hessian)  # type: ignore[no-any-return] # forms need not have it
         score: Array | None = None
         total = np.zeros((self.size, self.size))
         at = 0
-        for part, points in zip(self.parts, prepared, strict=True):
-            columns = mix[:, at : at + len(part.names)]
-            at += len(part.names)
-            each, bend = part.evaluate(points, theta, columns, hessian=hessian)
+        for form, points in zip(self.forms, prepared, strict=True):
+            columns = mix[:, at : at + len(form.names)]
+            at += len(form.names)
+            each, bend = form.evaluate(points, theta, columns, hessian=hessian)
             score = each if score is None else score + each
             total += bend
         assert score is not None

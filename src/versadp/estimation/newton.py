@@ -8,24 +8,21 @@ interior point with a positive definite Hessian is an outcome with a name, never
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.estimation.outcome import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from versadp.estimation.family import Family, Moments
 
     Array = NDArray[np.float64]
-
-CONVERGED = "converged"
-INDEFINITE = "indefinite"
-STALLED = "stalled"
-ITERATIONS = "iterations"
-DIVERGED = "diverged"
 
 
 @dataclass(frozen=True)
@@ -34,22 +31,52 @@ class Fit:
 
     Attributes
     ----------
-    outcome : str
-        "converged", or what went wrong: "indefinite" (no interior minimum), "stalled" (no step reduces the score),
-        "diverged" (theta runs away), "iterations" (too many).
+    theta : array (p,)
+        The estimate if there is one, else where the solver ended.
+    cov : array (p, p)
+        Its covariance; NaN without an estimate.
+    outcome : Outcome
+    n : int
+        Number of records.
+    weights : mapping of str to float
+        Weights of the members, of the first group of coefficients; empty if there was nothing to weigh.
+    mix : array (groups, members), optional
+        Weights of the members, of each group.
+    hessian : array (p, p), optional
+        Mean Hessian at the estimate.
     """
 
     theta: Array
     cov: Array
-    outcome: str
+    outcome: Outcome
     n: int
-    weights: dict[str, float] = field(default_factory=dict)
-    info: dict[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    mix: Array | None = None
+    hessian: Array | None = None
 
     @property
     def converged(self) -> bool:
         """True if theta is an estimate."""
-        return self.outcome == CONVERGED
+        return self.outcome == Outcome.CONVERGED
+
+    @classmethod
+    def failed(cls, theta: Array, outcome: Outcome, n: int) -> Fit:
+        """Return a fit without an estimate."""
+        return cls(theta, np.full((theta.size, theta.size), np.nan), outcome, n)
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """Where Newton ended, with the moments one small step before."""
+
+    theta: Array
+    moments: Moments
+    outcome: Outcome
+
+    @property
+    def converged(self) -> bool:
+        """True if theta solves the equation."""
+        return self.outcome == Outcome.CONVERGED
 
 
 def definite(hessian: Array) -> bool:
@@ -81,36 +108,27 @@ def solve(
     reach = 50 * (1 + np.linalg.norm(theta))
     for _ in range(iterations):
         if not definite(now.hessian):
-            return SolveResult(theta, now, INDEFINITE)
+            return SolveResult(theta, now, Outcome.INDEFINITE)
         direction = -np.linalg.solve(now.hessian, now.score[0])
         if _steps(now, direction) < tolerance:  # taken without another look: what is left is a small part of it
-            return SolveResult(theta + direction, now, CONVERGED)
+            return SolveResult(theta + direction, now, Outcome.CONVERGED)
         size = _metric(now.hessian, now.score[0])
         for halving in range(9):
-            part = 0.5**halving
+            share = 0.5**halving
             try:
-                after = family.moments(theta + part * direction, weights)
+                after = family.moments(theta + share * direction, weights)
             except ParameterError:  # not finite, or beyond what can be corrected: the step was too long
                 if halving == 8:
                     raise
                 continue
-            if _metric(now.hessian, after.score[0]) < size * (1 - 0.1 * part):
+            if _metric(now.hessian, after.score[0]) < size * (1 - 0.1 * share):
                 break
         else:
-            return SolveResult(theta, now, STALLED)
-        theta, now = theta + part * direction, after
+            return SolveResult(theta, now, Outcome.STALLED)
+        theta, now = theta + share * direction, after
         if not np.isfinite(theta).all() or np.linalg.norm(theta) > reach:
-            return SolveResult(theta, now, DIVERGED)
-    return SolveResult(theta, now, ITERATIONS)
-
-
-@dataclass(frozen=True)
-class SolveResult:
-    """Where Newton ended, with the moments one small step before."""
-
-    theta: Array
-    moments: Moments
-    outcome: str
+            return SolveResult(theta, now, Outcome.DIVERGED)
+    return SolveResult(theta, now, Outcome.ITERATIONS)
 
 
 def _metric(hessian: Array, score: Array) -> float:

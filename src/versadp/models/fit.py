@@ -110,14 +110,15 @@ def fit(
     if engine == "processes":
         raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
     begin = None if start is None else _vector("start", start)
+    minimised = as_loss(loss)
     problem = make_problem(
-        opened, formula, as_loss(loss), _checked_weights(weights, opened), None if begin is None else begin.size
+        opened, formula, minimised, _checked_weights(weights, opened), None if begin is None else begin.size
     )
     # functions of a user need not be safe on threads
     own = isinstance(problem.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
-    return results(opened, answer, method=method, loss=as_loss(loss).name, seed=random_state)
+    return results(opened, answer, method=method, loss=minimised, seed=random_state)
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
@@ -176,12 +177,12 @@ def _rehearsal(problem: Problem, choice: _Choice, sample: Batch) -> Family:
 def _single(family: Family, small: Family, theta: Array) -> Fit:
     """Solve one member's equation: on a random part first, if there are many records, then a step or two on all."""
     first = solve(small, theta, np.ones(1), tolerance=0.01 if small is family else 0.1)
-    if first.outcome != "converged":
-        return Fit(first.theta, np.full((theta.size, theta.size), np.nan), first.outcome, family.source.rows)
+    if not first.converged:
+        return Fit.failed(first.theta, first.outcome, family.source.rows)
     if small is not family:
         return last_steps(family, first.theta, np.ones((1, 1)), (np.arange(theta.size),))
-    info = {"hessian": first.moments.hessian}
-    return Fit(first.theta, first.moments.covariance(), "converged", first.moments.n, {}, info)
+    moments = first.moments
+    return Fit(first.theta, moments.covariance(), first.outcome, moments.n, hessian=moments.hessian)
 
 
 def _vector(name: str, values: ArrayLike) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,19 +11,19 @@ from versadp.correction import CustomModel, One, Signed
 from versadp.inference import Results
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from versadp.correction import Batch
     from versadp.estimation import Fit
     from versadp.models.problem import Problem
     from versadp.release.release import Release
 
+    Array = NDArray[np.float64]
+
 EPSILON = 4.0
-LINKS = {"logistic": "logistic", "poisson": "exponential"}
-ADVICE = {
-    "indefinite": "the corrected objective has no interior minimum on these records",
-    "stalled": "no step reduces the corrected score",
-    "diverged": "the coefficients run away; with two classes they may be separable",
-    "iterations": "too many steps",
-}
+LINKS = {"logistic": "logistic", "poisson": "exponential"}  # of losses that do not own theirs; others: identity
 
 
 @dataclass(frozen=True)
@@ -35,28 +35,45 @@ class Answer:
     sample: Batch
 
 
-def results(release: Release, answer: Answer, *, method: str, loss: str, seed: int) -> Results:
-    """Return a fit as the user sees it."""
+def results(release: Release, answer: Answer, *, method: str, loss: Any, seed: int) -> Results:
+    """Return a fit as the user sees it.
+
+    Parameters
+    ----------
+    release : Release
+    answer : Answer
+    method : str
+    loss : loss
+        What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
+    seed : int
+        Of the draws.
+    """
     problem, found = answer.problem, answer.fit
-    theta, cov = problem.to_user(found.theta, found.cov)
+    theta, cov = problem.to_user(found.theta, found.cov) if found.converged else (None, None)
     share = raw_share(answer, seed)
-    link = "identity" if problem.design is not None else None
     return Results(
         theta,
         cov,
         problem.names,
         found.outcome,
         found.n,
-        loss=loss,
+        loss=loss.name,
         method=method,
         formula=None if problem.design is None else problem.design.formula,
         header=_header(release),
         effective_n=None if share is None else share * found.n,
         weights=found.weights or None,
-        predict_link=LINKS.get(loss, link),
-        design=problem.design,
+        predict_link=None if problem.design is None else _link(loss),
+        design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
     )
+
+
+def _link(loss: Any) -> str | Callable[[Array], Array]:
+    """Return what makes a prediction of an index: the loss's own link if it has a name, else its own mean."""
+    if hasattr(loss, "link"):
+        return loss.link or loss.mean  # type: ignore[no-any-return] # a loss may be a stranger's
+    return LINKS.get(loss.name, "identity")
 
 
 def raw_share(answer: Answer, seed: int) -> float | None:
@@ -67,7 +84,7 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     """
     problem, found = answer.problem, answer.fit
     model, units = problem.model, problem.units
-    if not found.converged or units.exact_rate == 0 or not problem.noisy or isinstance(model, CustomModel):
+    if found.hessian is None or units.exact_rate == 0 or not problem.noisy or isinstance(model, CustomModel):
         return None
     rng = np.random.default_rng([seed, 0xACE])
     few = answer.sample
@@ -76,9 +93,9 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     if few.weight is not None:  # scores carry a weight each, and their products two
         few = replace(few, weight=few.weight**2)
     points = Signed(model, units, (One(),), near=2, far=2).prepare(few, rng)
-    psi, hessian = model.score(points.rows, found.theta), found.info["hessian"]
-    raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(hessian), psi) / points.n
-    achieved = np.trace(found.cov @ hessian) * found.n
+    psi = model.score(points.rows, found.theta)
+    raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi) / points.n
+    achieved = np.trace(found.cov @ found.hessian) * found.n
     share = float(raw / achieved) if achieved > 0 else 0.0
     return min(share, 1.0) if share > 0 else None
 
@@ -100,8 +117,8 @@ def _advice(answer: Answer, method: str) -> str | None:
     found = answer.fit
     if found.converged:
         return None
-    what = ADVICE.get(found.outcome, "the fit did not end at a minimum")
     rate = answer.problem.units.exact_rate
-    more = "a release with an exact_rate above 0" if rate == 0 else f"an exact_rate above {rate:g}"
-    ways = ["more records", more, "fewer coefficients", *(["method 'efficient'"] if method != "efficient" else [])]
-    return f"{what}: {', '.join(ways[:-1])} or {ways[-1]} would help"
+    facts = [found.outcome.advice, f"the exact_rate of this release is {rate:g}"]
+    if method != "efficient":
+        facts.append(f"method 'efficient' may find what {method!r} does not")
+    return "; ".join(facts)

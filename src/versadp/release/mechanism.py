@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError
+from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError, find_stacklevel
 from versadp.noise import Block, Response, Spec, ZeroInflated, spec_from_dict
 from versadp.noise.rates import check_rate
 from versadp.noise.zero_inflated import each_column
@@ -280,7 +280,7 @@ class Mechanism:
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
         table = read_table(frame, self._schema)
-        warn_outside(survey(table, self._schema), stacklevel=3)
+        warn_outside(survey(table, self._schema))
         secret = fresh_key() if key is None else key
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
@@ -353,6 +353,6 @@ def _seed_key(seed: int) -> bytes:
     warnings.warn(
         "insecure_seed is for research: whoever guesses it removes the noise. The release is stamped as insecure.",
         InsecureWarning,
-        stacklevel=3,
+        stacklevel=find_stacklevel(),
     )
     return sha256(f"versadp insecure seed {seed}".encode()).digest()

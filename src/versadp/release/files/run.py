@@ -121,7 +121,7 @@ class Run:
             if batch.publish is None:
                 give_up(self.state, history, scratch.parent)
             raise
-        warn_outside(_outside(batch), stacklevel=5)
+        warn_outside(_outside(batch))
         return [batch.parts[number]["file"] for number in sorted(batch.parts)]
 
     def _make_scratch(self, history: History, batch: Batch, scratch: Path) -> None:

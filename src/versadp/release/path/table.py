@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from versadp.errors import ClampedWarning, DataError
+from versadp.errors import ClampedWarning, DataError, find_stacklevel
 from versadp.noise.tags import Texts
 from versadp.schema import Bounded, Categorical
 
@@ -209,15 +209,15 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
     return outside
 
 
-def warn_outside(outside: dict[str, int], stacklevel: int) -> None:
-    """Tell the provider, `stacklevel` calls up from here, how many values were clamped."""
+def warn_outside(outside: dict[str, int]) -> None:
+    """Tell the provider how many values were clamped."""
     if outside:
         counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
         warnings.warn(
             f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about the "
             "clamped values. These counts are for the provider only: do not publish them.",
             ClampedWarning,
-            stacklevel=stacklevel,
+            stacklevel=find_stacklevel(),
         )
 
 

@@ -1,0 +1,74 @@
+"""What an engine is: a name and two verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What releasing and fitting ask of whoever does the work.
+
+    An engine of your own is any object with a name and these two verbs; `add_up` helps with the second.
+
+    Examples
+    --------
+    >>> class Backwards:
+    ...     name = "backwards"
+    ...     def map(self, function, items):
+    ...         return reversed([function(item) for item in reversed(list(items))])
+    ...     def sum(self, function, items):
+    ...         return add_up(self.map(function, items))
+    >>> isinstance(Backwards(), Engine)
+    True
+    >>> list(Backwards().map(abs, [-1, 2]))
+    [1, 2]
+    """
+
+    @property
+    def name(self) -> str:
+        """What the engine is called."""
+        ...
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield `function(item)` for each item, in order, holding only a few items at a time."""
+        ...
+
+    def sum(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Result | None:
+        """Return the sum of `function(item)` over the items, added in order as `add_up` does; None without items."""
+        ...
+
+
+def add_up(results: Iterable[Result]) -> Result | None:
+    """Return the sum of results, added in the order in which they come: the same rounding on every engine.
+
+    Parameters
+    ----------
+    results : iterable of numbers, arrays, or tuples of them
+        Tuples are added entry by entry.
+
+    Returns
+    -------
+    The sum, or None if there are no results.
+
+    Examples
+    --------
+    >>> add_up([(1, 0.5), (2, 0.25)])
+    (3, 0.75)
+    """
+    total: Any = None
+    for result in results:
+        total = result if total is None else _add(total, result)
+    return total  # type: ignore[no-any-return] # sums of tuples
+
+
+def _add(left: Any, right: Any) -> Any:
+    if isinstance(left, tuple):
+        return tuple(_add(a, b) for a, b in zip(left, right, strict=True))
+    return left + right

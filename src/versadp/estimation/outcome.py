@@ -1,0 +1,72 @@
+"""How a fit ends: each outcome has a name, a text of what happened, and advice.
+
+A corrected objective is a signed sum, and on a finite sample it need not have a minimum. So there are more ways to end
+than to converge, and whoever asks what became of a fit gets the same words everywhere: here is the one place for them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NoReturn, Self
+
+from versadp.errors import ParameterError
+
+
+class Outcome(StrEnum):
+    """The end of a fit: a text with a meaning and an advice.
+
+    Attributes
+    ----------
+    happened : str
+        What happened.
+    advice : str
+        What to do about it; nothing after convergence.
+
+    Examples
+    --------
+    >>> Outcome.INDEFINITE == "indefinite"
+    True
+    >>> Outcome("stalled").happened
+    'no step reduces the corrected score'
+    >>> Outcome("splendid")
+    Traceback (most recent call last):
+    ...
+    versadp.errors.ParameterError: there is no outcome 'splendid'
+      hint: choose from converged, indefinite, stalled, diverged, iterations
+    """
+
+    happened: str
+    advice: str
+
+    CONVERGED = "converged", "the corrected score is zero at an interior minimum", ""
+    INDEFINITE = (
+        "indefinite",
+        "the corrected objective has no interior minimum on these records",
+        "more records, a larger exact_rate or fewer coefficients would help",
+    )
+    STALLED = (
+        "stalled",
+        "no step reduces the corrected score",
+        "another start, more records, a larger exact_rate or fewer coefficients may help",
+    )
+    DIVERGED = (
+        "diverged",
+        "the coefficients run away; with two classes they may be separable",
+        "fewer coefficients, more records or a larger exact_rate would help",
+    )
+    ITERATIONS = (
+        "iterations",
+        "the solver took all the steps that it may take, and the last was still long",
+        "a start nearer to the answer, more records, a larger exact_rate or fewer coefficients may help",
+    )
+
+    def __new__(cls, name: str, happened: str, advice: str) -> Self:
+        """Make a member that equals its name."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.happened, member.advice = happened, advice
+        return member
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ParameterError(f"there is no outcome {str(value)!r}", hint=f"choose from {', '.join(cls)}")
