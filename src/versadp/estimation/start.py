@@ -1,12 +1,7 @@
-"""Where to start, and how much to smooth: both from the records inside the box.
+"""Where to start, and how much to smooth: the loss says both, from the records inside the box.
 
 A plain fit on the records that lie in the box (the least noisy ones, mostly) is attenuated, but it is in the basin of
-the right minimum.
-
-**Bandwidth** of kinked losses: `h = c s ((p + log m)/m)^0.4`, at most 2 s, with m the records in the box, s the scale
-of their residuals, c = 4 (0.25/(tau (1 - tau)))^0.4 for check and c = 6, s = 1 for hinge. The kernel is of fourth
-order, so the bias is O(h^4); `docs/efficient.md` compares it with the standard error. Curvature, which is noisier, is
-smoothed by 1.5 h; where that exceeds 1.5 s, by 1.5 s or h, whichever is more. A fit that fails is tried with twice h.
+the right minimum. A fit of a kinked loss that fails is tried with twice the bandwidth.
 """
 
 from __future__ import annotations
@@ -17,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses import Check, Hinge, Huber, Logistic, Poisson
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
@@ -28,7 +22,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DESCENT_ROWS = 20_000
-WIDER = 1.5
 
 
 def _nearest(units: Units, batch: Batch, least: int) -> NDArray[np.int64]:
@@ -96,72 +89,12 @@ def _some_rows(model: CustomModel, units: Units, batch: Batch) -> Array:
 
 
 def start(model: IndexModel, units: Units, batch: Batch) -> Array:
-    """Return the plain fit of the records nearest to the box."""
-    m, y = nearest_rows(model, units, batch)
-    loss = model.loss
-    ridge = _ridge(m)
-    if isinstance(loss, Logistic | Poisson | Hinge):
-        return _newton(loss, m, y, ridge)
-    theta = _robust(m, y) if isinstance(loss, Check | Huber) else np.linalg.solve(m.T @ m + ridge, m.T @ y)
-    constant = np.flatnonzero((m == m[:1]).all(axis=0) & (m[0] != 0))
-    if isinstance(loss, Check) and constant.size:
-        theta[constant[0]] += np.quantile(y - m @ theta, loss.tau) / m[0, constant[0]]
-    return np.asarray(theta)
-
-
-def _ridge(m: Array) -> Array:
-    return np.asarray((1e-6 * np.trace(m.T @ m) / m.shape[1] + 1e-300) * np.eye(m.shape[1]))
-
-
-def _robust(m: Array, y: Array) -> Array:
-    """Fit least squares, or least absolute deviations if outliers tilt it: losses that start here do not mind them."""
-    ridge = _ridge(m)
-    theta = np.linalg.solve(m.T @ m + ridge, m.T @ y)
-    residual = y - m @ theta
-    if np.std(residual) <= 10 * np.abs(residual).mean():  # an outlier among n makes this ratio about the root of n
-        return np.asarray(theta)
-    for _ in range(25):  # reweighted least squares
-        size = np.abs(y - m @ theta)
-        weight = 1 / (np.maximum(size, 1e-3 * np.median(size)) + 1e-9 * size.mean() + 1e-300)
-        weighted = m * (weight / weight.mean())[:, None]
-        theta = np.linalg.solve(weighted.T @ m + ridge, weighted.T @ y)
-    return np.asarray(theta)
-
-
-def _spread(residual: Array) -> float:
-    """Return the scale of residuals by their quartiles, or further out if most residuals are nearly the same."""
-    shares, widths = np.array([0.25, 0.1, 0.05, 0.01]), np.array([1.349, 2.563, 3.290, 4.653])
-    ranges = np.quantile(residual, 1 - shares) - np.quantile(residual, shares)
-    enough = np.flatnonzero(ranges > 1e-3 * ranges[-1])
-    return float((ranges / widths)[enough[0]]) if enough.size else float(residual.std())
-
-
-def _newton(loss: Logistic | Poisson | Hinge, m: Array, y: Array, ridge: Array) -> Array:
-    """Fit a convex loss by damped Newton; hinge starts from a logistic fit."""
-    smooth = Logistic() if isinstance(loss, Hinge) else loss
-    target = (y + 1) / 2 if isinstance(loss, Hinge) else y
-    theta = np.zeros(m.shape[1])
-    for _ in range(25):
-        s, s1 = smooth.derivatives(m @ theta, target, 2)
-        direction = -np.linalg.solve(m.T @ (m * s1[:, None]) + ridge, m.T @ s)
-        theta = theta + direction / max(1.0, float(np.abs(m @ direction).max()) / 4.0)
-        if float(np.abs(m @ direction).max()) < 1e-3:
-            break
-    return theta
+    """Return the plain fit of the records nearest to the box, as the loss makes it."""
+    return model.loss.start(*nearest_rows(model, units, batch))
 
 
 def bandwidths(model: IndexModel, units: Units, batch: Batch, *, factor: float = 1.0) -> tuple[float, float]:
-    """Return the smoothing of a kinked loss and of its curvature, 0 for other losses."""
-    loss = model.loss
-    if not loss.kinked:
+    """Return the smoothing of a kinked loss and of its curvature, as the loss says; 0 for other losses."""
+    if not model.loss.kinked:
         return 0.0, 0.0
-    m, y = nearest_rows(model, units, batch)
-    rate = ((model.size + np.log(len(y))) / len(y)) ** 0.4
-    if isinstance(loss, Check):
-        residual = y - m @ _robust(m, y)
-        spread = min(float(residual.std()), _spread(residual))
-        wide = 4.0 * rate * (0.25 / (loss.tau * (1 - loss.tau))) ** 0.4
-    else:
-        spread, wide = 1.0, 6.0 * rate
-    h = max(1e-9, factor * spread * min(2.0, wide))
-    return float(h), float(max(h, min(WIDER * h, WIDER * spread)))
+    return model.loss.bandwidths(*nearest_rows(model, units, batch), factor)

@@ -117,7 +117,7 @@ def fit(
     own = isinstance(problem.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
-    return results(opened, answer, method=method, loss=as_loss(loss).name, seed=random_state)
+    return results(opened, answer, method=method, loss=as_loss(loss), seed=random_state)
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:

@@ -15,7 +15,6 @@ import numpy as np
 from versadp.correction import Batch, CustomModel, FormulaModel, LinearModel, RecordModel, Units
 from versadp.errors import DataError, ParameterError
 from versadp.formula.design import PUBLIC, Design, make_design
-from versadp.losses import Check, Custom, Hinge, Huber, IndexLoss, Logistic, Mean, Quantile, Squared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from versadp.losses import IndexLoss
     from versadp.release.release import Release
 
     Array = NDArray[np.float64]
@@ -125,7 +125,7 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
     release : Release
     formula : str or None
         None for losses of whole records.
-    loss : IndexLoss, Mean, Quantile or Custom
+    loss : IndexLoss or RecordLoss
     weights : array (n,), optional
         The analyst's weights.
     size : int, optional
@@ -137,7 +137,7 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
             "the release has no noisy numeric column",
             hint="models with categories are to come; Release.augment serves them already",
         )
-    if isinstance(loss, IndexLoss) == (formula is None):
+    if loss.needs_formula == (formula is None):
         raise ParameterError(
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
@@ -199,8 +199,6 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, units: U
 def _linear_problem(design: Design, loss: IndexLoss, units: Units, source: ReleaseSource) -> Problem:
     size, columns, response = len(design.names), np.array(design.columns), design.response
     unit, origin = (units.sigma[response], units.centre[response]) if response >= 0 else (1.0, 0.0)
-    if isinstance(loss, Huber) and response >= 0:
-        loss = Huber(loss.k / unit)
     noisy = np.flatnonzero(columns >= 0)
     scale, shift = unit * np.eye(size), np.zeros(size)
     scale[noisy, noisy] /= units.sigma[columns[noisy]]
@@ -209,7 +207,7 @@ def _linear_problem(design: Design, loss: IndexLoss, units: Units, source: Relea
         scale[constant, noisy] = -unit * (units.centre / units.sigma)[columns[noisy]]
         shift[constant] = origin
     model = LinearModel(
-        loss, columns, lambda batch: batch.public[DESIGN], lambda batch: batch.public[RESPONSE], response
+        loss.in_units(unit), columns, lambda batch: batch.public[DESIGN], lambda batch: batch.public[RESPONSE], response
     )
     public = np.flatnonzero(columns < 0)
     groups = tuple(group for group in (noisy, public) if group.size)
@@ -226,16 +224,13 @@ def _record_problem(release: Release, loss: Any, units: Units, weights: Array | 
         return np.stack([columns[name] for name in schema.columns if name in columns], axis=1)
 
     source = ReleaseSource(release, units, lambda public, rows: public, weights)  # noqa: ARG005 - one signature
-    if isinstance(loss, Custom):
+    if loss.base is None:
         if size is None:
             raise ParameterError("a loss of your own needs a start", hint="e.g. start=np.zeros(3)")
         model: AnyModel = CustomModel(loss, size, records, units, width=len(schema.columns))
-        names = tuple(f"theta{j}" for j in range(size))
-        return Problem(model, units, source, names, (np.arange(size),), np.eye(size), np.zeros(size), True)
-    assert isinstance(loss, Mean | Quantile)
-    base: IndexLoss = Squared() if isinstance(loss, Mean) else Check(loss.tau)
-    model = RecordModel(base, _function(loss.of, release, records), units)
-    return Problem(model, units, source, (loss.name,), (np.arange(1),), np.eye(1), np.zeros(1), True)
+        return Problem(model, units, source, loss.names(size), (np.arange(size),), np.eye(size), np.zeros(size), True)
+    model = RecordModel(loss.base, _function(loss.of, release, records), units)
+    return Problem(model, units, source, loss.names(1), (np.arange(1),), np.eye(1), np.zeros(1), True)
 
 
 def _function(of: Any, release: Release, records: Any) -> Any:
@@ -258,17 +253,16 @@ def _function(of: Any, release: Release, records: Any) -> Any:
 
 def _response_map(release: Release, design: Design, loss: IndexLoss) -> Callable[[Array], Array]:
     """Return the map of a public response to what the loss needs, fixed by all records and not by a batch."""
-    if not isinstance(loss, Logistic | Hinge) or design.response >= 0:
-        return lambda y: loss.response(_finite(y))
+    if loss.classes is None or design.response >= 0:
+        code = loss.coding()
+        return lambda y: code(_finite(y))
     import pyarrow as pa
 
     seen: set[float] = set()
     for table in release.batches():
         columns = {name: _float(table.column(name)) for name in _public_numbers(release, table)}
         seen |= set(pa.array(_finite(design.response_at(columns))).unique().to_pylist())
-    values = np.array(sorted(seen))
-    low, high = loss.response(values)
-    return lambda y: np.where(y == values[1], high, low)
+    return loss.coding(np.array(sorted(seen)))
 
 
 def _refuse_text(release: Release, design: Design) -> None:

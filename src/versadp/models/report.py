@@ -13,11 +13,11 @@ from versadp.inference import Results
 if TYPE_CHECKING:
     from versadp.correction import Batch
     from versadp.estimation import Fit
+    from versadp.losses import IndexLoss, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
 
 EPSILON = 4.0
-LINKS = {"logistic": "logistic", "poisson": "exponential"}
 ADVICE = {
     "indefinite": "the corrected objective has no interior minimum on these records",
     "stalled": "no step reduces the corrected score",
@@ -35,25 +35,24 @@ class Answer:
     sample: Batch
 
 
-def results(release: Release, answer: Answer, *, method: str, loss: str, seed: int) -> Results:
+def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | RecordLoss, seed: int) -> Results:
     """Return a fit as the user sees it."""
     problem, found = answer.problem, answer.fit
     theta, cov = problem.to_user(found.theta, found.cov)
     share = raw_share(answer, seed)
-    link = "identity" if problem.design is not None else None
     return Results(
         theta,
         cov,
         problem.names,
         found.outcome,
         found.n,
-        loss=loss,
+        loss=loss.name,
         method=method,
         formula=None if problem.design is None else problem.design.formula,
         header=_header(release),
         effective_n=None if share is None else share * found.n,
         weights=found.weights or None,
-        predict_link=LINKS.get(loss, link),
+        predict_link=loss.prediction,
         design=problem.design,
         advice=_advice(answer, method),
     )
