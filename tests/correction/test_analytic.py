@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from versadp.correction.analytic import _tails
-from versadp.losses.base import kernel
+from versadp.losses.kink import tails
+from versadp.losses.smoothing import kernel
 
 FUNCTIONS = (
     lambda x, b: np.sign(x) * np.exp(-abs(x) / b),
@@ -31,7 +31,7 @@ def smoothed(function, v, b, bandwidth):
 @pytest.mark.parametrize("bandwidth", [0.5, 1.5])
 def test_inside_and_outside_the_reach_of_the_kernel(b, bandwidth):
     v = np.array([-6.0, -1.5, -0.7, -0.2, 0.0, 0.4, 0.5, 1.6, 9.0])
-    for found, function in zip(_tails(v, b, bandwidth), FUNCTIONS, strict=True):
+    for found, function in zip(tails(v, b, bandwidth), FUNCTIONS, strict=True):
         expected = [smoothed(function, each, b, bandwidth) for each in v]
         assert found == pytest.approx(expected, abs=1e-11)
 
@@ -40,12 +40,12 @@ def test_inside_and_outside_the_reach_of_the_kernel(b, bandwidth):
 def test_an_exponential_that_is_much_narrower_than_the_kernel(b):
     """It is 2b times the density, up to b² times its curvature, which is 23 at most (twice that with the factor)."""
     v, h = np.linspace(-0.9, 0.9, 7), 1.0
-    _, even, slow = _tails(v, b, h)
+    _, even, slow = tails(v, b, h)
     assert even / (2 * b) == pytest.approx(kernel(v)[0], abs=23 * b * b + 1e-13)
     assert slow / (4 * b) == pytest.approx(kernel(v)[0], abs=46 * b * b + 1e-13)
 
 
 def test_without_smoothing_nothing_is_smoothed():
     v = np.array([-3.0, 0.0, 0.5, 700.0])
-    for found, function in zip(_tails(v, 0.5, 0.0), FUNCTIONS, strict=True):
+    for found, function in zip(tails(v, 0.5, 0.0), FUNCTIONS, strict=True):
         assert found == pytest.approx(function(v, 0.5), rel=1e-14)

@@ -5,7 +5,7 @@ import pytest
 
 from versadp.errors import DataError, ParameterError
 from versadp.losses import REGISTRY, Check, Custom, Hinge, Huber, Logistic, Mean, Poisson, Quantile, Squared, as_loss
-from versadp.losses.base import kernel
+from versadp.losses.smoothing import kernel
 
 LOSSES = [Squared(), Logistic(), Check(0.3), Hinge(), Huber(0.8), Poisson()]
 

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from versadp.engine import Local
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from versadp.correction import Batch
+    from versadp.correction import Records
     from versadp.engine import Engine
 
     Array = NDArray[np.float64]
@@ -35,7 +37,7 @@ class Form(Protocol):
         """The members."""
         ...
 
-    def prepare(self, batch: Batch, rng: np.random.Generator) -> Any:
+    def prepare(self, records: Records, rng: np.random.Generator) -> Any:
         """Return all that does not depend on theta."""
         ...
 
@@ -45,15 +47,19 @@ class Form(Protocol):
 
 
 class Source(Protocol):
-    """Where batches come from; it can be read as often as needed."""
+    """Where records come from; it can be read as often as needed, anywhere."""
 
     @property
     def rows(self) -> int:
         """Number of records."""
         ...
 
-    def batches(self) -> Iterable[Batch]:
-        """Yield the batches, in the same order each time."""
+    def handles(self) -> Sequence[Any]:
+        """Return small handles that can be sent elsewhere, in the same order each time."""
+        ...
+
+    def read(self, handle: Any) -> Iterable[tuple[int, Records]]:
+        """Yield the records of a handle, lot by lot, each with its number."""
         ...
 
 
@@ -95,7 +101,7 @@ class Family:
     seed: int
 
     def __post_init__(self) -> None:
-        self._kept: list[list[Any]] | None = None
+        self._kept: list[Prepared] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,40 +111,70 @@ class Family:
     def moments(self, theta: Array, mix: Array, *, hessian: bool = True) -> Moments:
         """Return the moments of the combinations in the rows of `mix` (G, members)."""
         mix = np.atleast_2d(np.asarray(mix, dtype=float))
-        work = partial(self._sums, theta=theta, mix=mix, hessian=hessian)
-        totals = self.engine.sum(work, self._prepared())
+        task = Task(self.forms, self.size, self.seed, theta, mix, hessian)
+        if self._few():
+            totals = self.engine.sum(task.sums, self._prepared())
+        else:
+            totals = self.engine.sum(partial(task.sums_of, self.source), self.source.handles())
         assert totals is not None
         n, score, outer, total = totals
         shape = (len(mix), self.size, len(mix), self.size)
         return Moments(n, score / n, (outer / n).reshape(shape), (total + total.T) / (2 * n))
 
-    def _prepared(self) -> Iterable[Any]:
-        """Yield batches with their draws: kept in memory if they are few, drawn again in each pass if not."""
-        points = sum(getattr(form, "points", 1) for form in self.forms)
-        if self.source.rows * points > KEPT_NUMBERS:
-            return enumerate(self.source.batches())
+    def _few(self) -> bool:
+        """Tell whether draws are few enough to be kept between passes; if not, they are drawn again in each."""
+        return self.source.rows * sum(getattr(form, "points", 1) for form in self.forms) <= KEPT_NUMBERS
+
+    def _prepared(self) -> list[Prepared]:
         if self._kept is None:
-            self._kept = [self._draw(item) for item in enumerate(self.source.batches())]
+            self._kept = [
+                draw(self.forms, self.seed, number, records)
+                for handle in self.source.handles()
+                for number, records in self.source.read(handle)
+            ]
         return self._kept
 
-    def _draw(self, item: tuple[int, Batch]) -> list[Any]:
-        number, batch = item
-        return [
-            form.prepare(batch, np.random.default_rng([self.seed, number, index]))
-            for index, form in enumerate(self.forms)
-        ]
 
-    def _sums(self, item: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
-        prepared = item if isinstance(item, list) else self._draw(item)
+Prepared = list[Any]
+"""What each form prepared of some records."""
+
+Sums = tuple[int, "Array", "Array", "Array"]
+
+
+def draw(forms: tuple[Form, ...], seed: int, number: int, records: Records) -> Prepared:
+    """Return all that does not depend on theta; draws depend on the seed and the number of the records alone."""
+    return [form.prepare(records, np.random.default_rng([seed, number, k])) for k, form in enumerate(forms)]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one pass asks of some records: sums at a theta. It holds no data, and travels to wherever they are."""
+
+    forms: tuple[Form, ...]
+    size: int
+    seed: int
+    theta: Array
+    mix: Array
+    hessian: bool
+
+    def sums_of(self, source: Source, handle: Any) -> Sums:
+        """Return the sums over the records of a handle, read here."""
+        lots = (draw(self.forms, self.seed, number, records) for number, records in source.read(handle))
+        total = Local().sum(self.sums, lots)
+        assert total is not None
+        return total
+
+    def sums(self, prepared: Prepared) -> Sums:
+        """Return number, sum of scores, of their products and of Hessians."""
         if len(self.forms) == 1 and hasattr(self.forms[0], "sums"):
-            return self.forms[0].sums(prepared[0], theta, hessian=hessian)  # type: ignore[no-any-return] # forms need not have it
+            return self.forms[0].sums(prepared[0], self.theta, hessian=self.hessian)  # type: ignore[no-any-return] # forms need not have it
         score: Array | None = None
         total = np.zeros((self.size, self.size))
         at = 0
         for form, points in zip(self.forms, prepared, strict=True):
-            columns = mix[:, at : at + len(form.names)]
+            columns = self.mix[:, at : at + len(form.names)]
             at += len(form.names)
-            each, bend = form.evaluate(points, theta, columns, hessian=hessian)
+            each, bend = form.evaluate(points, self.theta, columns, hessian=self.hessian)
             score = each if score is None else score + each
             total += bend
         assert score is not None

@@ -1,45 +1,18 @@
-"""What an analyst minimises: one loss a file, opening with its formula."""
+"""What an analyst minimises: one loss a file, opening with its formula, owning all its facts.
 
-from __future__ import annotations
+Losses of an index are subclasses of `IndexLoss`, losses of whole records of `RecordLoss`. Nothing outside this room
+asks of what kind a loss is: it asks the loss.
+"""
 
-from typing import Any
-
-from versadp.errors import ParameterError
-from versadp.losses.base import IndexLoss
+from versadp.losses.base import IndexLoss, saved_as
 from versadp.losses.check import Check
 from versadp.losses.hinge import Hinge
 from versadp.losses.huber import Huber
 from versadp.losses.logistic import Logistic
 from versadp.losses.poisson import Poisson
-from versadp.losses.record import Custom, Mean, Quantile
+from versadp.losses.record import Custom, Mean, Quantile, RecordLoss
+from versadp.losses.registry import REGISTRY, as_loss, register
 from versadp.losses.squared import Squared
-
-REGISTRY: dict[str, type[IndexLoss]] = {kind.name: kind for kind in (Squared, Logistic, Check, Hinge, Huber, Poisson)}
-
-
-def as_loss(loss: Any) -> IndexLoss | Mean | Quantile | Custom:
-    """Return a loss from its name, as it is, or from a user's function.
-
-    Examples
-    --------
-    >>> as_loss("check")
-    Check(tau=0.5)
-    >>> as_loss("absolute")
-    Traceback (most recent call last):
-    ...
-    versadp.errors.ParameterError: there is no loss 'absolute'
-      hint: choose from squared, logistic, check, hinge, huber, poisson, or give a function loss(x, theta)
-    """
-    if isinstance(loss, IndexLoss | Mean | Quantile | Custom):
-        return loss
-    if isinstance(loss, str) and loss in REGISTRY:
-        return REGISTRY[loss]()
-    if callable(loss):
-        return Custom(loss)
-    raise ParameterError(
-        f"there is no loss {loss!r}", hint=f"choose from {', '.join(REGISTRY)}, or give a function loss(x, theta)"
-    )
-
 
 __all__ = [
     "REGISTRY",
@@ -52,6 +25,9 @@ __all__ = [
     "Mean",
     "Poisson",
     "Quantile",
+    "RecordLoss",
     "Squared",
     "as_loss",
+    "register",
+    "saved_as",
 ]

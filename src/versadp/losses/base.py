@@ -1,44 +1,103 @@
-"""What a loss is: a function of an index and a response, with derivatives in the index.
+"""What a loss is: a function of an index and a response, with derivatives in the index, that owns all its facts.
 
 Most models look at a record through an index `u = m'theta`, m the row of the design. Such a loss is a function of
-(u, y), and everything that fitting and correcting need is its derivatives in u. A loss says how smooth it is, and by
-that which corrections serve it.
+(u, y), and everything that fitting and correcting need is its derivatives in u. Where a fit starts, how a kink is
+smoothed, what an index predicts, in which units it is meant: the loss says it, nobody asks of what kind it is. What is
+written here is right for a loss of anybody's; our own say more where they know more.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from versadp.errors import DataError
+from versadp.errors import ParameterError
+from versadp.losses import quadrature, smoothing, starts
+from versadp.losses.classes import Coding, two_values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    Predict = Callable[..., Array]
+
+
+def saved_as(link: str) -> Callable[[Predict], Predict]:
+    """Return a decorator that tells under which name results save a `mean`: "identity", "logistic", "exponential".
+
+    The name sticks to the function and to no class, so that a `mean` that somebody redefines has none.
+
+    Examples
+    --------
+    >>> class Probability(IndexLoss):
+    ...     @saved_as("logistic")
+    ...     def mean(self, u):
+    ...         return 1 / (1 + np.exp(-u))
+    >>> Probability.mean.link
+    'logistic'
+    """
+
+    def name(mean: Predict) -> Predict:
+        vars(mean)["link"] = link
+        return mean
+
+    return name
 
 
 class IndexLoss(ABC):
     """A loss of an index u and a response y.
 
+    To add one, write `value` and `derivatives`, element by element, and say what is true of it below. Its name is the
+    class's in small letters if nothing else is said. A subclass that redefines `value` or `derivatives` has lost its
+    parent's `closed`, and one that redefines `mean` its `link`.
+
     Attributes
     ----------
     name : str
-        What `fit(loss=...)` calls it.
+        What `fit(loss=...)` calls it, once it is registered.
     smooth : bool
         True if it has four continuous derivatives in u: the Laplacian form of the correction needs them.
     kinked : bool
         True if its first derivative jumps, so that it is smoothed with a bandwidth.
     residual : bool
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
+    classes : tuple of float or None
+        What the two values of the response are coded to, if it must have just two.
+    needs_formula : bool
+        True, as it is a loss of an index and not of whole records.
+
+    Examples
+    --------
+    >>> class LogCosh(IndexLoss):
+    ...     smooth = residual = True
+    ...     def value(self, u, y):
+    ...         return np.logaddexp(u - y, y - u)
+    ...     def derivatives(self, u, y, order=4, bandwidth=0.0):
+    ...         s = np.tanh(u - y)
+    ...         v = 1 - s * s
+    ...         return (s, v, -2 * s * v, 6 * v * s * s - 2 * v)[:order]
+    >>> loss = LogCosh()
+    >>> loss.name, loss.link
+    ('logcosh', 'identity')
+    >>> loss.in_units(2.0).derivatives(np.array([0.5]), np.array([0.0]), 2)[1] == 1 - np.tanh(1.0) ** 2
+    array([ True])
     """
 
     name: ClassVar[str]
     smooth: ClassVar[bool] = False
     kinked: ClassVar[bool] = False
     residual: ClassVar[bool] = False
+    classes: ClassVar[tuple[float, float] | None] = None
+    needs_formula: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if "name" not in vars(cls):  # a parent's name would be a lie in summaries and files
+            cls.name = cls.__name__.lower()
 
     @abstractmethod
     def value(self, u: Array, y: Array) -> Array:
@@ -48,13 +107,112 @@ class IndexLoss(ABC):
     def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return the first `order` derivatives in u, at most four; a kinked loss is smoothed with the bandwidth."""
 
-    def response(self, y: Array) -> Array:
-        """Check the response and return it as the formula needs it."""
-        return y
+    # what it predicts ------------------------------------------------------------------------------------------------
 
+    @saved_as("identity")
     def mean(self, u: Array) -> Array:
         """Return the prediction that belongs to the index."""
         return u
+
+    @property
+    def link(self) -> str | None:
+        """The name under which `mean` is saved, None for one of the loss's own."""
+        return getattr(self.mean, "link", None)
+
+    @property
+    def prediction(self) -> str | Callable[[Array], Array]:
+        """What makes a prediction of an index: a link's name, or `mean` itself."""
+        return self.link or self.mean
+
+    # its response ----------------------------------------------------------------------------------------------------
+
+    def response(self, y: Array) -> Array:
+        """Check all of a response and return it as the formula needs it."""
+        return y if self.classes is None else two_values(y, *self.classes, self.name)
+
+    def coding(self, values: Array | None = None) -> Callable[[Array], Array]:
+        """Return what codes a response part by part.
+
+        Parameters
+        ----------
+        values : array, optional
+            The values that the response has over all records; a loss with `classes` needs them, since a part of the
+            records may show only one of the two.
+        """
+        if self.classes is None:
+            return self.response
+        if values is None:
+            raise ParameterError(f"{self.name} loss codes a response once all its values are known", hint="give them")
+        seen = np.unique(np.asarray(values, dtype=float))
+        return Coding(tuple(seen.tolist()), tuple(self.response(seen).tolist()))
+
+    def in_units(self, unit: float) -> IndexLoss:
+        """Return the same loss, up to a factor, for an index and a response that were divided by `unit`."""
+        from versadp.losses.units import in_units
+
+        return in_units(self, unit)
+
+    # where to start, and how much to smooth --------------------------------------------------------------------------
+
+    def start(self, m: Array, y: Array) -> Array:
+        """Return coefficients of a plain fit to a design m and a response y: near the minimum, not at it.
+
+        Losses of the residual start from a robust line, two classes that no derivative tells apart from a logistic
+        fit, all others from damped Newton steps of their own.
+        """
+        if self.residual:
+            return starts.robust(m, y)
+        if self.classes is not None and not self.smooth:
+            return starts.separating(m, y == self.classes[1])
+        return starts.downhill(self, m, y)
+
+    def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
+        """Return by how much to smooth the loss and its curvature, `factor` times the rule; 0 without kinks."""
+        if not self.kinked:
+            return 0.0, 0.0
+        return smoothing.of_residuals(m, y, factor) if self.residual else smoothing.of_margins(m, factor)
+
+    # its corrected form ----------------------------------------------------------------------------------------------
+
+    def closed(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
+    ) -> tuple[Array, ...] | None:
+        """Return what `corrected` returns, where it is known in closed form."""
+        return None
+
+    def corrected(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float = 0.0, *, bent: bool = True
+    ) -> tuple[Array, ...]:
+        """Return derivatives of the loss with the noise in its index undone.
+
+            G(u, t) = loss(u) - ((1 - r)/2) t E loss''(u + L),      L Laplace with variance r t
+
+        has expectation loss(u) where u has noise that is 0 with probability r and else Laplace with variance t.
+
+        Parameters
+        ----------
+        u, y : arrays (n,)
+        t : float
+            Variance of the noise in the index.
+        rate : float
+            Probability r that there is none.
+        bandwidth : float
+            By which a kinked loss is smoothed.
+        bent : bool
+            Whether second derivatives are needed.
+
+        Returns
+        -------
+        tuple of arrays
+            `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`.
+        """
+        if still_says(self, "closed", ("value", "derivatives")):
+            found = self.closed(u, y, t, rate, bandwidth, bent=bent)
+            if found is not None:
+                return found
+        if not self.smooth:
+            raise ParameterError(f"there is no analytic correction for {self.name} loss", hint="use method 'drcl'")
+        return quadrature.corrected(self, u, y, t, rate)
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
@@ -67,52 +225,13 @@ class IndexLoss(ABC):
         return hash((type(self), tuple(vars(self).items())))
 
 
-def two_values(y: Array, low: float, high: float, loss: str) -> Array:
-    """Return a two-valued response as low and high, whatever two numbers it holds (0/1, -1/1)."""
-    values = np.unique(y)
-    if values.size == 1:
-        raise DataError(f"the response has one class, but {loss} loss needs two")
-    if values.size > 2 or not set(values.tolist()) <= {-1.0, 0.0, 1.0}:
-        raise DataError(f"{loss} loss needs a response of 0 and 1, or of -1 and 1")
-    return np.where(y == values[1], high, low)
+def still_says(loss: IndexLoss, fact: str, functions: tuple[str, ...]) -> bool:
+    """Tell whether a fact that follows from functions is stated no higher up than any of them is defined."""
+    bodies = [vars(loss), *map(vars, type(loss).__mro__)]
+    place = {name: next(k for k, body in enumerate(bodies) if name in body) for name in (fact, *functions)}
+    return place[fact] == min(place.values())
 
 
 def zeros(u: Array, count: int) -> tuple[Array, ...]:
     """Return derivatives that vanish."""
     return (np.zeros_like(u),) * max(count, 0)
-
-
-def kernel(z: Array) -> tuple[Array, Array]:
-    """Return the fourth-order kernel `K(z) = (15/32)(1 - z^2)(3 - 7 z^2)` on [-1, 1] and its integral from -1.
-
-    Its second moment vanishes, so that smoothing a jump with bandwidth h moves estimates by O(h^4) only, and h can be
-    wide.
-
-    Examples
-    --------
-    >>> density, share = kernel(np.array([-2.0, 0.0, 1.0]))
-    >>> share.round(12)
-    array([0. , 0.5, 1. ])
-    """
-    c = np.clip(z, -1.0, 1.0)
-    q = c * c
-    share = 0.5 + 0.46875 * c * (3.0 - q * (10.0 / 3.0 - 1.4 * q))
-    density = np.where(np.abs(z) < 1.0, 0.46875 * (1.0 - q) * (3.0 - 7.0 * q), 0.0)
-    return density, share
-
-
-def step(t: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Return the smoothed indicator of t > 0 and its derivative; the plain indicator at bandwidth 0."""
-    if bandwidth <= 0:
-        return (t > 0).astype(float), np.zeros_like(t)
-    density, share = kernel(t / bandwidth)
-    return share, density / bandwidth
-
-
-def as_number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a parameter of a loss as a float strictly between two numbers."""
-    from versadp.errors import ParameterError
-
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
-        raise ParameterError(f"{name} must be a number between {low:g} and {high:g}")
-    return float(value)

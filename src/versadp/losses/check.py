@@ -1,7 +1,7 @@
 """Check loss: `(y - u)(tau - 1{y < u})`. Quantile regression.
 
 Its derivative `1{u > y} - tau` jumps, so it is smoothed with a fourth-order kernel of bandwidth h for fitting; the
-bias of the smoothing is O(h^4).
+bias of the smoothing is O(h^4). Corrected it is a `Kink` in u - y.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, as_number, step, zeros
+from versadp.inputs import number
+from versadp.losses.base import IndexLoss, zeros
+from versadp.losses.closed import need_exact_rate
+from versadp.losses.kink import Kink
+from versadp.losses.smoothing import of_residuals, step
+from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -30,7 +35,7 @@ class Check(IndexLoss):
     residual = True
 
     def __init__(self, tau: float = 0.5) -> None:
-        self.tau = as_number("tau", tau, 0.0, 1.0)
+        self.tau = number("tau", tau, 0, 1, open_low=True, open_high=True)
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""
@@ -41,3 +46,26 @@ class Check(IndexLoss):
         """Return derivatives in u of the smoothed loss."""
         share, density = step(u - y, bandwidth)
         return (share - self.tau, density, *zeros(u, 2))[:order]
+
+    def in_units(self, unit: float) -> IndexLoss:
+        """Return the same loss: it has no unit. A subclass may have one."""
+        return self if type(self) is Check else super().in_units(unit)
+
+    def start(self, m: Array, y: Array) -> Array:
+        """Return the robust line, moved to the quantile of its residuals if the design has a constant."""
+        theta = robust(m, y)
+        constant = np.flatnonzero((m == m[:1]).all(axis=0) & (m[0] != 0))
+        if constant.size:
+            theta[constant[0]] += np.quantile(y - m @ theta, self.tau) / m[0, constant[0]]
+        return theta
+
+    def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
+        """Return by how much to smooth the loss and its curvature: more in the tails, where records are few."""
+        return of_residuals(m, y, factor, self.tau)
+
+    def closed(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
+    ) -> tuple[Array, ...] | None:
+        """Return `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`."""
+        need_exact_rate(self.name, rate)
+        return Kink(rate, bandwidth, self.tau).at(u - y, t, bent=bent)

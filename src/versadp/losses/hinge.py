@@ -1,4 +1,7 @@
-"""Hinge loss: `max(0, 1 - y u)`, y in {-1, 1}. Linear support vector machines."""
+"""Hinge loss: `max(0, 1 - y u)`, y in {-1, 1}. Linear support vector machines.
+
+Corrected it is a `Kink` in 1 - y u.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, step, two_values, zeros
+from versadp.losses.base import IndexLoss, zeros
+from versadp.losses.closed import need_exact_rate
+from versadp.losses.kink import Kink
+from versadp.losses.smoothing import step
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -19,10 +25,13 @@ class Hinge(IndexLoss):
     --------
     >>> Hinge().value(np.array([0.5, 2.0]), np.array([1.0, 1.0]))
     array([0.5, 0. ])
+    >>> Hinge().mean(np.array([0.5, -2.0]))
+    array([ 1., -1.])
     """
 
     name = "hinge"
     kinked = True
+    classes = (-1.0, 1.0)
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""
@@ -33,10 +42,17 @@ class Hinge(IndexLoss):
         share, density = step(1.0 - y * u, bandwidth)
         return (-y * share, y * y * density, *zeros(u, 2))[:order]
 
-    def response(self, y: Array) -> Array:
-        """Return the response as -1 and 1."""
-        return two_values(y, -1.0, 1.0, self.name)
-
     def mean(self, u: Array) -> Array:
         """Return the class."""
         return np.where(u > 0, 1.0, -1.0)
+
+    def closed(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
+    ) -> tuple[Array, ...] | None:
+        """Return `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`."""
+        need_exact_rate(self.name, rate)
+        first, by_t, *bends = Kink(rate, bandwidth).at(1 - y * u, t, bent=bent)
+        if not bent:
+            return -y * first, by_t
+        second, mixed, by_tt = bends
+        return -y * first, by_t, y * y * second, -y * mixed, by_tt

@@ -1,12 +1,19 @@
-"""Logistic loss: `log(1 + e^u) - y u`, y in {0, 1}. Logistic regression."""
+"""Logistic loss: `log(1 + e^u) - y u`, y in {0, 1}. Logistic regression.
+
+With noise in u it is corrected to `log(1 + e^u) - y u - ((1 - r)/2) t E p(1 - p)` at u + L, p = 1/(1 + e^-u): by
+quadrature, kept in tables.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, two_values
+from versadp.losses.base import IndexLoss, saved_as
+from versadp.losses.closed import FAR, GRID, Closed
+from versadp.losses.quadrature import with_nodes
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -23,6 +30,7 @@ class Logistic(IndexLoss):
 
     name = "logistic"
     smooth = True
+    classes = (0.0, 1.0)
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""
@@ -30,18 +38,52 @@ class Logistic(IndexLoss):
 
     def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
-        p = self.mean(u)
+        p = _sigmoid(u)
         v = p * (1.0 - p)
         if order <= 2:
             return (p - y, v)[:order]
         return (p - y, v, v * (1.0 - 2.0 * p), v * (1.0 - 6.0 * v))[:order]
 
-    def response(self, y: Array) -> Array:
-        """Return the response as 0 and 1."""
-        return two_values(y, 0.0, 1.0, self.name)
-
+    @saved_as("logistic")
     def mean(self, u: Array) -> Array:
         """Return the probability of y = 1."""
-        from scipy.special import expit
+        return _sigmoid(u)
 
-        return np.asarray(expit(u))
+    def closed(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
+    ) -> tuple[Array, ...] | None:
+        """Return `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`: those of y = 0, and y comes in as it is."""
+        first, *others = Softplus(rate).at(u, t, bent=bent)
+        return first - y, *others
+
+
+@dataclass(frozen=True)
+class Softplus(Closed):
+    """The corrected log(1 + e^v).
+
+    Examples
+    --------
+    >>> first, _, _ = Softplus(rate=0.2).slopes(np.array([-50.0, 0.0, 50.0]), t=0.5)
+    >>> first.round(9)
+    array([0. , 0.5, 1. ])
+    """
+
+    @property
+    def core(self) -> float:
+        """From where on the loss itself is straight."""
+        return FAR
+
+    def points(self, reach: float) -> int:
+        """Return the number of points of a table: it is smooth at a scale of 1."""
+        return min(GRID, int(128 + 96 * reach))
+
+    def slopes(self, v: Array, t: float) -> tuple[Array, Array, Array]:
+        """Return `G_v, G_t, G_vv`."""
+        first, by_t, second, _, _ = with_nodes(Logistic(), v, np.zeros_like(v), t, self.rate, count=32)
+        return first, by_t, second
+
+
+def _sigmoid(u: Array) -> Array:
+    from scipy.special import expit
+
+    return np.asarray(expit(u))

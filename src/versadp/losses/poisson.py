@@ -1,4 +1,7 @@
-"""Poisson loss: `e^u - y u`, y >= 0. Counts and rates with a log link."""
+"""Poisson loss: `e^u - y u`, y >= 0. Counts and rates with a log link.
+
+With noise in u it is corrected to `e^u (1 - t/2) / (1 - r t/2) - y u`, for t < 2 only.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.errors import DataError
-from versadp.losses.base import IndexLoss
+from versadp.errors import DataError, ParameterError
+from versadp.losses.base import IndexLoss, saved_as
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -29,11 +32,11 @@ class Poisson(IndexLoss):
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""
-        return self.mean(u) - y * u
+        return _rate_of(u) - y * u
 
     def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
-        e = self.mean(u)
+        e = _rate_of(u)
         return (e - y, e, e, e)[:order]
 
     def response(self, y: Array) -> Array:
@@ -42,6 +45,26 @@ class Poisson(IndexLoss):
             raise DataError("poisson loss needs a response of 0 or more")
         return y
 
+    @saved_as("exponential")
     def mean(self, u: Array) -> Array:
-        """Return the expected count."""
-        return np.exp(np.minimum(u, LARGEST))
+        """Return the expected count; infinite where it overflows."""
+        with np.errstate(over="ignore"):
+            return np.exp(u)
+
+    def closed(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
+    ) -> tuple[Array, ...] | None:
+        """Return `G_u, G_t, G_uu, G_ut, G_tt`."""
+        if t >= 2:
+            raise ParameterError(
+                "poisson loss cannot be corrected analytically at this much noise: it is unbiased only below B = 1",
+                hint="use method 'efficient', or the extension 'zero' or 'clip' with draws",
+            )
+        e, low = _rate_of(u), 1 - rate * t / 2
+        factor, slope, bend = (1 - t / 2) / low, -(1 - rate) / 2 / low**2, -(1 - rate) * rate / 2 / low**3
+        return e * factor - y, e * slope, e * factor, e * slope, e * bend
+
+
+def _rate_of(u: Array) -> Array:
+    """Return e^u, bounded, so that a step too far gives a large loss and no infinite one."""
+    return np.exp(np.minimum(u, LARGEST))

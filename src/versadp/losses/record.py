@@ -9,24 +9,77 @@ x is (n, k): the columns of the schema in order, in their own units.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses.base import as_number
+from versadp.inputs import number
+from versadp.losses.check import Check
+from versadp.losses.squared import Squared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from versadp.losses.base import IndexLoss
+
     Array = NDArray[np.float64]
 
 
+class RecordLoss(ABC):
+    """A loss of whole records: it takes no formula, has no index, and predicts nothing.
+
+    Attributes
+    ----------
+    of : str, callable or None
+        The column, or the function of a record, that one number is fitted to.
+    base : IndexLoss or None
+        The loss of that number; None for a loss that is a function of record and parameters itself.
+    size : int or None
+        Number of parameters; None if the user's start says it.
+    has_laplacian : bool
+        True if it carries its Laplacian in x.
+    needs_formula : bool
+        False.
+    prediction : None
+        It has none, whatever it is called.
+    """
+
+    of: str | Callable[[Any], Any] | None
+    needs_formula: ClassVar[bool] = False
+    prediction: ClassVar[None] = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What is estimated."""
+
+    @property
+    def base(self) -> IndexLoss | None:
+        """The loss of one number."""
+        return None
+
+    @property
+    def size(self) -> int | None:
+        """Number of parameters."""
+        return 1
+
+    @property
+    def has_laplacian(self) -> bool:
+        """True if the loss carries its Laplacian in x."""
+        return False
+
+    def names(self, size: int) -> tuple[str, ...]:
+        """Return the names of so many parameters."""
+        return (self.name,) if size == 1 else tuple(f"{self.name} {j}" for j in range(size))
+
+
 @dataclass(frozen=True)
-class Mean:
+class Mean(RecordLoss):
     """The mean of a column, or of any function of a record.
 
     Parameters
@@ -36,8 +89,8 @@ class Mean:
 
     Examples
     --------
-    >>> Mean("age").name
-    'mean of age'
+    >>> Mean("age").name, Mean("age").base
+    ('mean of age', Squared())
     """
 
     of: str | Callable[[Any], Any]
@@ -47,31 +100,41 @@ class Mean:
         """What is estimated."""
         return f"mean of {self.of}" if isinstance(self.of, str) else "mean"
 
+    @property
+    def base(self) -> IndexLoss:
+        """The loss of one number."""
+        return Squared()
+
 
 @dataclass(frozen=True)
-class Quantile:
+class Quantile(RecordLoss):
     """A quantile of a column, or of any function of a record.
 
     Examples
     --------
-    >>> Quantile("income", tau=0.9).name
-    '0.9 quantile of income'
+    >>> Quantile("income", tau=0.9).name, Quantile("income", tau=0.9).base
+    ('0.9 quantile of income', Check(tau=0.9))
     """
 
     of: str | Callable[[Any], Any]
     tau: float = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tau", as_number("tau", self.tau, 0.0, 1.0))
+        object.__setattr__(self, "tau", number("tau", self.tau, 0, 1, open_low=True, open_high=True))
 
     @property
     def name(self) -> str:
         """What is estimated."""
         return f"{self.tau:g} quantile of {self.of}" if isinstance(self.of, str) else f"{self.tau:g} quantile"
 
+    @property
+    def base(self) -> IndexLoss:
+        """The loss of one number."""
+        return Check(self.tau)
+
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(RecordLoss):
     """A user's own loss, `loss(x, theta) -> (n,)`; it may carry `.gradient(x, theta)` and `.laplacian(x, theta)`.
 
     Examples
@@ -83,11 +146,21 @@ class Custom:
     """
 
     loss: Callable[..., Any]
+    of = None
 
     @property
     def name(self) -> str:
         """The function's own name."""
         return str(getattr(self.loss, "__name__", type(self.loss).__name__))
+
+    @property
+    def size(self) -> None:
+        """As many parameters as the user's start has."""
+        return
+
+    def names(self, size: int) -> tuple[str, ...]:
+        """Return the names of so many parameters."""
+        return tuple(f"theta{j}" for j in range(size))
 
     @property
     def has_laplacian(self) -> bool:

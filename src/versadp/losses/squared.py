@@ -1,4 +1,7 @@
-"""Squared loss: `(u - y)^2 / 2`. Linear regression."""
+"""Squared loss: `(u - y)^2 / 2`. Linear regression.
+
+With noise in u it is corrected to `(u - y)^2/2 - (1 - r) t / 2`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.losses.base import IndexLoss, zeros
+from versadp.losses.starts import least_squares
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -32,3 +36,18 @@ class Squared(IndexLoss):
     def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
         return (u - y, np.ones_like(u), *zeros(u, 2))[:order]
+
+    def in_units(self, unit: float) -> IndexLoss:
+        """Return the same loss: it has no unit. A subclass may have one."""
+        return self if type(self) is Squared else super().in_units(unit)
+
+    def start(self, m: Array, y: Array) -> Array:
+        """Return the least squares fit."""
+        return least_squares(m, y)
+
+    def closed(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
+    ) -> tuple[Array, ...] | None:
+        """Return `G_u, G_t, G_uu, G_ut, G_tt`."""
+        one = np.ones_like(u)
+        return u - y, -(1 - rate) / 2 * one, one, 0 * one, 0 * one

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Family, Fit, bandwidths, descend, efficient, influence_scale, last_steps, solve
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
-from versadp.models.methods import METHODS, parts_of
-from versadp.models.problem import MemorySource, Problem, make_problem, with_bandwidth
+from versadp.models.methods import METHODS, forms_of
+from versadp.models.problem import Problem, make_problem
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
+from versadp.models.source import MemorySource
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from versadp.correction import Batch
+    from versadp.correction import Records
     from versadp.engine import Engine
     from versadp.inference import Results
     from versadp.noise.extension import Extension
@@ -103,8 +105,7 @@ def fit(
     True
     """
     opened = load(release) if isinstance(release, str | Path) else release
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-        raise ParameterError("draws must be a whole number, 1 or more")
+    inputs.whole("draws", draws, 1)
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
     if engine == "processes":
@@ -137,7 +138,7 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
 
 
 def _attempt(
-    problem: Problem, choice: _Choice, begin: Array | None, sample: Batch, factor: float, *, descending: bool
+    problem: Problem, choice: _Choice, begin: Array | None, sample: Records, factor: float, *, descending: bool
 ) -> tuple[Fit, Problem]:
     model, units, rows = problem.model, problem.units, problem.source.rows
     if isinstance(model, CustomModel):
@@ -147,19 +148,19 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        problem = with_bandwidth(problem, *bandwidths(model, units, sample, factor=factor))
+        problem = problem.smoothed(*bandwidths(model, units, sample, factor=factor))
         assert not isinstance(problem.model, CustomModel)
-        theta = plain_fit(problem.model, units, sample) if begin is None else problem.to_noise(_sized(begin, problem))
+        theta = plain_fit(problem.model, units, sample) if begin is None else problem.to_fit(_sized(begin, problem))
     size = problem.model.size
-    parts = parts_of(problem, choice.method, choice.extension, choice.draws, rows)
-    family = Family(parts, problem.source, size, choice.engine, choice.seed)
+    forms = forms_of(problem, choice.method, choice.extension, choice.draws, rows)
+    family = Family(forms, problem.source, size, choice.engine, choice.seed)
     small = family
     if rows > SAMPLE_ROWS:
-        few = parts_of(problem, choice.method, choice.extension, choice.draws, SAMPLE_ROWS)
+        few = forms_of(problem, choice.method, choice.extension, choice.draws, SAMPLE_ROWS)
         small = Family(few, MemorySource((sample,)), size, choice.engine, choice.seed)
     elif choice.method == "efficient":
-        few = parts_of(problem, choice.method, choice.extension, choice.draws, rows, thrift=PILOT_THRIFT)
-        if sum(part.points for part in few) < sum(part.points for part in parts):
+        few = forms_of(problem, choice.method, choice.extension, choice.draws, rows, thrift=PILOT_THRIFT)
+        if sum(form.points for form in few) < sum(form.points for form in forms):
             small = Family(few, problem.source, size, choice.engine, choice.seed)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if size == 1 and rows <= REHEARSE_BELOW else None
@@ -167,11 +168,11 @@ def _attempt(
     return _single(family, small, theta), problem
 
 
-def _rehearsal(problem: Problem, choice: _Choice, sample: Batch) -> Family:
+def _rehearsal(problem: Problem, choice: _Choice, sample: Records) -> Family:
     """Return the family over records released again; with few draws each, for its covariance alone is used."""
-    parts = parts_of(problem, choice.method, choice.extension, choice.draws, REHEARSE_BELOW)
+    forms = forms_of(problem, choice.method, choice.extension, choice.draws, REHEARSE_BELOW)
     source = MemorySource((rehearse(sample, problem.units, choice.seed),))
-    return Family(parts, source, problem.model.size, choice.engine, choice.seed)
+    return Family(forms, source, problem.model.size, choice.engine, choice.seed)
 
 
 def _single(family: Family, small: Family, theta: Array) -> Fit:

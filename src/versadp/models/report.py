@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, One, Signed
+from versadp.correction import CustomModel, Drawn, Signed
 from versadp.inference import Results
+from versadp.noise import Extension, How
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from versadp.correction import Batch
+    from versadp.correction import Records
     from versadp.estimation import Fit
+    from versadp.losses import IndexLoss, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
 
-    Array = NDArray[np.float64]
-
 EPSILON = 4.0
-LINKS = {"logistic": "logistic", "poisson": "exponential"}  # of losses that do not own theirs; others: identity
 
 
 @dataclass(frozen=True)
@@ -32,10 +27,10 @@ class Answer:
 
     problem: Problem
     fit: Fit
-    sample: Batch
+    sample: Records
 
 
-def results(release: Release, answer: Answer, *, method: str, loss: Any, seed: int) -> Results:
+def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | RecordLoss, seed: int) -> Results:
     """Return a fit as the user sees it.
 
     Parameters
@@ -43,7 +38,7 @@ def results(release: Release, answer: Answer, *, method: str, loss: Any, seed: i
     release : Release
     answer : Answer
     method : str
-    loss : loss
+    loss : IndexLoss or RecordLoss
         What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
     seed : int
         Of the draws.
@@ -63,17 +58,10 @@ def results(release: Release, answer: Answer, *, method: str, loss: Any, seed: i
         header=_header(release),
         effective_n=None if share is None else share * found.n,
         weights=found.weights or None,
-        predict_link=None if problem.design is None else _link(loss),
+        predict_link=loss.prediction,
         design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
     )
-
-
-def _link(loss: Any) -> str | Callable[[Array], Array]:
-    """Return what makes a prediction of an index: the loss's own link if it has a name, else its own mean."""
-    if hasattr(loss, "link"):
-        return loss.link or loss.mean  # type: ignore[no-any-return] # a loss may be a stranger's
-    return LINKS.get(loss.name, "identity")
 
 
 def raw_share(answer: Answer, seed: int) -> float | None:
@@ -84,7 +72,7 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     """
     problem, found = answer.problem, answer.fit
     model, units = problem.model, problem.units
-    if found.hessian is None or units.exact_rate == 0 or not problem.noisy or isinstance(model, CustomModel):
+    if found.hessian is None or units.exact_rate == 0 or not problem.blocks or isinstance(model, CustomModel):
         return None
     rng = np.random.default_rng([seed, 0xACE])
     few = answer.sample
@@ -92,12 +80,19 @@ def raw_share(answer: Answer, seed: int) -> float | None:
         few = few.take(rng.choice(few.rows, 20_000, replace=False))
     if few.weight is not None:  # scores carry a weight each, and their products two
         few = replace(few, weight=few.weight**2)
-    points = Signed(model, units, (One(),), near=2, far=2).prepare(few, rng)
+    points = _few_points(problem).prepare(few, rng)
     psi = model.score(points.rows, found.theta)
     raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi) / points.n
     achieved = np.trace(found.cov @ found.hessian) * found.n
     share = float(raw / achieved) if achieved > 0 else 0.0
     return min(share, 1.0) if share > 0 else None
+
+
+def _few_points(problem: Problem) -> Signed | Drawn:
+    """Return a correction with few points a record, clipped."""
+    if problem.units.exact_rate is None:
+        return Drawn(problem.model, problem.units, problem.blocks, How(2))
+    return Signed(problem.model, problem.units, (Extension(),), near=2, far=2)
 
 
 def _header(release: Release) -> dict[str, str]:
@@ -118,7 +113,9 @@ def _advice(answer: Answer, method: str) -> str | None:
     if found.converged:
         return None
     rate = answer.problem.units.exact_rate
-    facts = [found.outcome.advice, f"the exact_rate of this release is {rate:g}"]
+    facts = [found.outcome.advice]
+    if rate is not None:
+        facts.append(f"the exact_rate of this release is {rate:g}")
     if method != "efficient":
         facts.append(f"method 'efficient' may find what {method!r} does not")
     return "; ".join(facts)

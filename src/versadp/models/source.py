@@ -14,14 +14,13 @@ import numpy as np
 from versadp.correction.model import Records, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from versadp.formula.design import Design
     from versadp.formula.terms import Terms
-    from versadp.losses.base import Coding
     from versadp.noise.units import Units
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
@@ -46,8 +45,8 @@ class Reader:
         Of a model with a formula; its public part and its public response are evaluated once.
     open_terms : Terms, optional
         The public terms of a linear design.
-    coding : Coding, optional
-        Of a public response, to what the loss needs.
+    coding : callable, optional
+        From a public response to what the loss needs.
     raw : bool
         Keep the noisy columns as they were released, too.
     """
@@ -56,7 +55,7 @@ class Reader:
     public: tuple[str, ...]
     design: Design | None = None
     open_terms: Terms | None = None
-    coding: Coding | None = None
+    coding: Callable[[Array], Array] | None = None
     raw: bool = False
 
     @property
@@ -139,7 +138,8 @@ class MemorySource:
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
     """Return a column of numbers, or of true and false, as floats."""
-    return np.asarray(column.to_numpy() if column.num_chunks != 1 else column.chunk(0).to_numpy(zero_copy_only=False), dtype=float)
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
 
 
 def public_numbers(release: Release) -> list[str]:

@@ -1,0 +1,104 @@
+"""Plain fits from which estimation starts: least squares, a robust line, damped Newton.
+
+A start need not be a minimum: it must lie in the right basin, whatever the records are like. A ridge of a millionth
+keeps designs without full rank from failing here, where nobody could tell why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.losses.base import IndexLoss
+
+    Array = NDArray[np.float64]
+
+
+def least_squares(m: Array, y: Array) -> Array:
+    """Return the least squares fit of a response to a design.
+
+    Examples
+    --------
+    >>> least_squares(np.ones((3, 1)), np.array([1.0, 2.0, 6.0])).round(3)
+    array([3.])
+    """
+    return np.asarray(np.linalg.solve(m.T @ m + _ridge(m), m.T @ y))
+
+
+def robust(m: Array, y: Array) -> Array:
+    """Return least squares, or least absolute deviations if outliers tilt it: losses that start here do not mind them.
+
+    Examples
+    --------
+    >>> y = np.append(np.zeros(999), 1e9)
+    >>> robust(np.ones((1000, 1)), y).round(3)
+    array([0.])
+    """
+    ridge = _ridge(m)
+    theta = least_squares(m, y)
+    residual = y - m @ theta
+    if np.std(residual) <= 10 * np.abs(residual).mean():  # an outlier among n makes this ratio about the root of n
+        return theta
+    for _ in range(25):  # reweighted least squares
+        size = np.abs(y - m @ theta)
+        weight = 1 / (np.maximum(size, 1e-3 * np.median(size)) + 1e-9 * size.mean() + 1e-300)
+        weighted = m * (weight / weight.mean())[:, None]
+        theta = np.linalg.solve(weighted.T @ m + ridge, weighted.T @ y)
+    return np.asarray(theta)
+
+
+def newton(loss: IndexLoss, m: Array, y: Array, bandwidth: float = 0.0) -> Array:
+    """Return where damped Newton steps from 0 end; no step moves an index by more than 4.
+
+    Examples
+    --------
+    >>> from versadp.losses import Poisson
+    >>> np.exp(newton(Poisson(), np.ones((3, 1)), np.array([1.0, 2.0, 6.0]))).round(3)
+    array([3.])
+    """
+    ridge, theta = _ridge(m), np.zeros(m.shape[1])
+    for _ in range(25):
+        s, s1 = loss.derivatives(m @ theta, y, 2, bandwidth)
+        bend = np.maximum(s1, 0.0)  # where a loss is not convex, its slope alone leads downhill
+        direction = -np.linalg.solve(m.T @ (m * bend[:, None]) + ridge, m.T @ s)
+        theta = theta + direction / max(1.0, float(np.abs(m @ direction).max()) / 4.0)
+        if float(np.abs(m @ direction).max()) < 1e-3:
+            break
+    return theta
+
+
+def downhill(loss: IndexLoss, m: Array, y: Array) -> Array:
+    """Return where Newton ends if that is below 0, which it need not be for a loss that is not convex; 0 otherwise.
+
+    Examples
+    --------
+    >>> from versadp.losses import Logistic
+    >>> downhill(Logistic(), np.ones((2, 1)), np.array([0.0, 1.0])).round(3)
+    array([0.])
+    """
+    bandwidth = 1.0 if loss.kinked else 0.0  # losses that are none of the residual live at an index of about 1
+    with np.errstate(all="ignore"):
+        found, nowhere = newton(loss, m, y, bandwidth), np.zeros(m.shape[1])
+        below = loss.value(m @ found, y).mean() <= loss.value(m @ nowhere, y).mean()
+    return found if below else nowhere
+
+
+def separating(m: Array, high: NDArray[np.bool_]) -> Array:
+    """Return the logistic fit of which class a record is in, for losses that cannot find a start by themselves.
+
+    Examples
+    --------
+    >>> separating(np.array([[-1.0], [-1.0], [1.0], [1.0]]), np.array([False, True, True, True])).round(2)
+    array([1.1])
+    """
+    from versadp.losses.logistic import Logistic
+
+    return newton(Logistic(), m, high.astype(float))
+
+
+def _ridge(m: Array) -> Array:
+    return np.asarray((1e-6 * np.trace(m.T @ m) / m.shape[1] + 1e-300) * np.eye(m.shape[1]))

@@ -1,0 +1,103 @@
+"""A loss in other units: `loss(c u, c y) / c^2` for an index and a response that were divided by c.
+
+    k-th derivative       c^(k-2) times the loss's own at (c u, c y), smoothed with c times the bandwidth
+    corrected G(u, t)     G(c u, c^2 t) / c^2
+
+The second derivative, and with it the curvature of a fit, is the loss's own. This holds for any loss at all, so a loss
+whose parameters have a unit (the corner of `Huber`) need not know that it is fitted in noise units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.inputs import number
+from versadp.losses.base import IndexLoss
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class InUnits(IndexLoss):
+    """A loss for an index and a response that were divided by `unit`.
+
+    Examples
+    --------
+    >>> from versadp.losses import Huber
+    >>> InUnits(Huber(k=3.0), 2.0).derivatives(np.array([1.0, 5.0]), np.zeros(2), 2)
+    (array([1. , 1.5]), array([1., 0.]))
+    >>> Huber(k=1.5).derivatives(np.array([1.0, 5.0]), np.zeros(2), 2)
+    (array([1. , 1.5]), array([1., 0.]))
+    """
+
+    loss: IndexLoss
+    unit: float
+
+    def __post_init__(self) -> None:
+        for fact in ("name", "smooth", "kinked", "residual", "classes"):  # the loss's own, one by one
+            object.__setattr__(self, fact, getattr(self.loss, fact))
+
+    def value(self, u: Array, y: Array) -> Array:
+        """Return the loss."""
+        return self.loss.value(self.unit * u, self.unit * y) / self.unit**2
+
+    def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
+        """Return derivatives in u."""
+        c = self.unit
+        found = self.loss.derivatives(c * u, c * y, order, c * bandwidth)
+        return tuple(c**power * each for power, each in enumerate(found, start=-1))
+
+    def mean(self, u: Array) -> Array:
+        """Return the prediction, divided by the unit."""
+        return self.loss.mean(self.unit * u) / self.unit
+
+    @property
+    def link(self) -> str | None:
+        """The identity is the same in all units, no other link is."""
+        return "identity" if self.loss.link == "identity" else None
+
+    def response(self, y: Array) -> Array:
+        """Check the response and return it as the formula needs it."""
+        return self.loss.response(self.unit * y) / self.unit
+
+    def in_units(self, unit: float) -> IndexLoss:
+        """Return the loss in yet other units."""
+        return self.loss.in_units(self.unit * unit)
+
+    def start(self, m: Array, y: Array) -> Array:
+        """Return coefficients of a plain fit."""
+        return self.loss.start(m, self.unit * y) / self.unit
+
+    def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
+        """Return by how much to smooth the loss and its curvature."""
+        h, window = self.loss.bandwidths(m, self.unit * y, factor)
+        return h / self.unit, window / self.unit
+
+    def corrected(
+        self, u: Array, y: Array, t: float, rate: float, bandwidth: float = 0.0, *, bent: bool = True
+    ) -> tuple[Array, ...]:
+        """Return derivatives of the corrected loss."""
+        c = self.unit
+        found = self.loss.corrected(c * u, c * y, c * c * t, rate, c * bandwidth, bent=bent)
+        return tuple(factor * each for factor, each in zip((1 / c, 1.0, 1.0, c, c * c), found, strict=False))
+
+
+def in_units(loss: IndexLoss, unit: float) -> IndexLoss:
+    """Return a loss for an index and a response that were divided by `unit`.
+
+    Examples
+    --------
+    >>> from versadp.losses import Huber
+    >>> in_units(Huber(k=3.0), 2.0)
+    InUnits(loss=Huber(k=3.0), unit=2.0)
+    >>> in_units(Huber(k=3.0), 1.0)
+    Huber(k=3.0)
+    """
+    unit = number("unit", unit, 0, np.inf, open_low=True, open_high=True)
+    return loss if unit == 1 else InUnits(loss, unit)
