@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from versadp.models.bootstrap import bootstrap
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
-    from versadp.release.files.append import append_file, finalize
+    from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
+    from versadp.release.files.finalize import finalize
     from versadp.release.files.release import release_file
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
@@ -48,7 +49,7 @@ _HOME = {
     "load": "versadp.release.release",
     "release_file": "versadp.release.files.release",
     "draft_schema": "versadp.release.files.draft",
-    "finalize": "versadp.release.files.append",
+    "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
 }

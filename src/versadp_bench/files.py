@@ -50,7 +50,7 @@ _RELEASE = (
     _REPORT
     + """
 import versadp as vdp
-from versadp.release.files.append import finalize
+from versadp.release.files.finalize import finalize
 from versadp.release.files.release import release_file
 schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(int(sys.argv[3]))})
 start = time.perf_counter()

@@ -14,9 +14,10 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import ParameterError, ReleaseError, SpentError
-from versadp.release.files.append import append_file, finalize
+from versadp.release.files.append import append_file
+from versadp.release.files.charges import allowance, charge_of, whole
+from versadp.release.files.finalize import finalize
 from versadp.release.files.release import release_file
-from versadp.release.ledger.charges import allowance, charge_of, whole
 
 BLIND = vdp.Schema({"x": vdp.Bounded(0, 1)})
 NAMED = vdp.Schema({"x": vdp.Bounded(0, 1)}, id="pid")

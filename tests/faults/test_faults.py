@@ -395,14 +395,15 @@ def test_many_writers_at_once_spend_once(story, undisturbed):
 
 def test_without_the_lock_the_ledger_itself_lets_only_one_spend(story, monkeypatch):
     """Two who both read the ledger before either wrote: the second is turned away inside its transaction."""
+    from versadp.release.ledger.entries import Begin
     from versadp.release.ledger.ledger import Ledger
 
     act(story, "release")
     key = (story / "out.provider" / "ledger.key").read_bytes()
     one, two = Ledger(story / "out.provider", key), Ledger(story / "out.provider", key)
-    one.add({"kind": "begin", "release": "a", "batch": 0})
+    one.add(Begin("a", "out", {}, "check", (1, 1), "refuse"))
     with pytest.raises(StateError, match="in the meantime"):
-        two.add({"kind": "begin", "release": "b", "batch": 0})
+        two.add(Begin("b", "out", {}, "check", (1, 1), "refuse"))
     one.close()
     two.close()
 
@@ -410,7 +411,7 @@ def test_without_the_lock_the_ledger_itself_lets_only_one_spend(story, monkeypat
 def test_a_ledger_that_is_locked(story, undisturbed, monkeypatch):
     act(story, "release")
     shutil.rmtree(story / "out")
-    monkeypatch.setattr("versadp.release.ledger.ledger.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("versadp.release.ledger.database.BUSY_SECONDS", 0.1)
     database = sqlite3.connect(story / "out.provider" / "ledger.sqlite", isolation_level=None)
     database.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StateError, match="locked"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import versadp as vdp
-from versadp.release.folder.folder import part_entry
+from versadp.release.folder.manifest import PartFile
 from versadp_tests.fault_driver import KEY, ROWS, act, entries, keys, killed_at, prepare
 
 
@@ -27,7 +27,7 @@ def test_every_part_is_in_the_ledger_before_the_manifest_names_it(story):
     sizes = [8192, 8192, ROWS - 2 * 8192]
     assert [path.name for path in made] == [f"part-0000{i}.parquet" for i in range(3)]
     recorded = [entry["file"] for entry in entries(story) if entry["kind"] == "part"]
-    assert recorded == [part_entry(path, rows) for path, rows in zip(made, sizes, strict=True)]
+    assert recorded == [PartFile.of(path, rows).to_dict() for path, rows in zip(made, sizes, strict=True)]
 
 
 @pytest.mark.parametrize("point", ["part written", "after rename", "before publish entry", "after publish entry"])

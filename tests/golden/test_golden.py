@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
+from versadp.release.ledger.entries import Begin
 from versadp.release.ledger.state import State
 from versadp.release.target.plan import compare
 from versadp_tests.golden_cases import FITS, KEY, LARGE, MECHANISMS, PRIVATE, RECORD, large_people, people, release_of
@@ -136,7 +137,7 @@ def test_resuming_a_release_that_version_1_began(tmp_path):
     with State(tmp_path / "state", make=True, shared=True) as state:
         (tmp_path / "state" / f"release-{begin['release']}.key").write_bytes(KEY)
         # the folder is another, and digests are keyed by the state folder
-        state.ledger.add(begin | {"out": str(tmp_path / "released"), "check": state.key_check(KEY)})
+        state.ledger.add(Begin.from_dict(begin | {"out": str(tmp_path / "released"), "check": state.key_check(KEY)}))
     mech = vdp.Mechanism.from_json(MECHANISMS["people"])
     vdp.release_file(tmp_path / "first.parquet", tmp_path / "released", mech, state=tmp_path / "state")
     assert columns(stored(tmp_path / "released")) == columns(stored(HERE / "files" / "released"))

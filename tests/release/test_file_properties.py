@@ -19,7 +19,7 @@ from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
 from versadp.release.files.sources import open_source
 from versadp.release.folder import parts
-from versadp.release.folder.folder import _digest
+from versadp.release.folder.manifest import digest_of
 
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -191,7 +191,7 @@ def test_manifests_that_were_signed_by_somebody_else(saved, data):
         else:
             del target[place[-1]]
         if isinstance(manifest, dict):
-            manifest["digest"] = _digest(manifest)
+            manifest["digest"] = digest_of(manifest)
         loads(saved, json.dumps(manifest).encode())
     finally:
         (saved / "manifest.json").write_bytes(original)

@@ -209,9 +209,9 @@ def edit(folder, change):
 
 
 def sign(manifest):
-    from versadp.release.folder.folder import _digest
+    from versadp.release.folder.manifest import digest_of
 
-    manifest["digest"] = _digest(manifest)
+    manifest["digest"] = digest_of(manifest)
 
 
 @pytest.mark.parametrize(

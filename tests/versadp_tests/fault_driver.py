@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 import versadp as vdp
 from versadp.release import checkpoints
-from versadp.release.files.append import append_file, finalize
+from versadp.release.files.append import append_file
+from versadp.release.files.finalize import finalize
 from versadp.release.files.release import release_file
 from versadp.release.folder import parts
 

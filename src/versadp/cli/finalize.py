@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from versadp.release.files.append import finalize as destroy_key
+from versadp.release.files.finalize import finalize as destroy_key
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.noise.extension import DAMPED, FADE
-from versadp.noise.kernel import compiled, summing
+from versadp.noise.kernel import summing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

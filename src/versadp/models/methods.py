@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import Analytic, CustomLaplacian, CustomModel, Drawn, Laplacian, LinearModel, RecordModel, Signed
+from versadp.correction import (
+    Analytic,
+    CustomLaplacian,
+    CustomModel,
+    Drawn,
+    Laplacian,
+    LinearModel,
+    RecordModel,
+    Signed,
+)
 from versadp.errors import ParameterError
 from versadp.noise.extension import Extension, Fade, Zero, as_extension
 from versadp.noise.points import How

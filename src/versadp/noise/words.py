@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SLAB_ROWS = 8192
-BLOCK_ROWS = SLAB_ROWS
 KEY_BYTES = 32
 _FORMAT = b"versadp noise 2\0"
 

@@ -1,4 +1,4 @@
-"""Releasing: a mechanism is a schema plus channels; a release is what came out of it."""
+"""Releasing: a mechanism is a schema plus noise; a release is what came out of it."""
 
 from versadp.release.mechanism import Mechanism
 from versadp.release.release import Release, load

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from versadp.engine import Local
-from versadp.errors import DataError, KeyMaterialError, ReleaseError, StateError
-from versadp.noise.words import BLOCK_ROWS
+from versadp.errors import DataError, KeyMaterialError, StateError
+from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
-from versadp.release.durable import sha256
+from versadp.release.files.refusals import cannot_write
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
 from versadp.release.ledger.digests import PartDigest
 from versadp.release.path.noised import noise_table, witness_table
@@ -25,16 +24,18 @@ if TYPE_CHECKING:
 
     from versadp.noise.words import Keystream
     from versadp.release.files.pieces import Piece, Rows
+    from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.table import Table
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all parts of a batch have in common.
+    """What all parts of an intake have in common.
 
-    `offset` is the number of parts that the release has already, `known` what the ledger says about parts of this batch
-    that an earlier process made. A frozen job writes nothing: it holds records against a release that is complete.
+    `offset` is the number of parts that the release has already, `known` what the ledger says about those that an
+    earlier process made of this intake. A frozen job writes nothing: it holds records against a release that is
+    complete.
     """
 
     mechanism: Mechanism
@@ -44,7 +45,7 @@ class Job:
     folder: Path
     rows: int
     offset: int
-    known: dict[int, dict[str, Any]]
+    known: tuple[Part, ...]
     frozen: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -71,11 +72,11 @@ class Made:
 
 def make_part(job: Job, piece: Piece) -> Made:
     """Noise a part and write it; digest and noise share one pass over the records."""
-    path, known = job.path(piece), job.known.get(piece.number)
+    path, known = job.path(piece), job.known[piece.number : piece.number + 1]
     digest = PartDigest(job.digest_key, job.release, job.offset + piece.number)
     outside: Counter[str] = Counter()
     scratch = None
-    if known is not None and intact(path, known["file"]):
+    if known and known[0].file.is_intact(job.folder):
         for table, at in _tables(job, piece, outside):
             witness_table(job.mechanism.blocks, table, at, digest)
             digest.rest(table, at)
@@ -92,48 +93,16 @@ def make_part(job: Job, piece: Piece) -> Made:
     return Made(piece.number, rows, digest.finish(), dict(outside), scratch, path, piece.people, piece.share)
 
 
-def intact(path: Path, entry: dict[str, Any]) -> bool:
-    """Return whether a part is there with the bytes that the ledger knows."""
-    try:
-        return bool(path.stat().st_size == entry["bytes"] and sha256(path) == entry["sha256"])
-    except OSError:
-        return False
-
-
-@contextmanager
-def writing() -> Iterator[None]:
-    """Turn what the system says about a disk that does not take what is written into our error."""
-    try:
-        yield
-    except OSError as problem:
-        raise cannot_write(problem) from None
-
-
-def cannot_write(problem: BaseException) -> ReleaseError:
-    """Return our error for a disk that does not take what is written."""
-    return ReleaseError(
-        f"the release cannot be written ({_reason(problem)})",
-        hint="nothing of it can be seen yet; mend this and run the same command again: it goes on where it stopped",
-    )
-
-
-def _reason(problem: BaseException) -> str:
-    import errno
-
-    number = getattr(problem, "errno", None)
-    return errno.errorcode.get(number, type(problem).__name__) if isinstance(number, int) else type(problem).__name__
-
-
 def _tables(job: Job, piece: Piece, outside: Counter[str]) -> Iterator[tuple[Table, int]]:
     """Yield a piece group by group, checked, each with the number of its first block."""
-    schema, first = job.mechanism.schema, piece.number * (job.rows // BLOCK_ROWS)
+    schema, first = job.mechanism.schema, piece.number * (job.rows // SLAB_ROWS)
     for start in range(0, max(piece.table.num_rows, 1), GROUP_ROWS):
         try:
             table = read_table(piece.table.slice(start, GROUP_ROWS), schema)
         except pa.ArrowException as problem:  # whose words may show values
             raise DataError(f"a column cannot be read ({type(problem).__name__})", hint="convert it first") from None
         outside.update(survey(table, schema))
-        yield table, first + start // BLOCK_ROWS
+        yield table, first + start // SLAB_ROWS
 
 
 def _groups(job: Job, piece: Piece, digest: PartDigest, outside: Counter[str]) -> Iterator[pa.Table]:

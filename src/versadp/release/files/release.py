@@ -1,20 +1,27 @@
 """A file of any size into a release folder, in bounded memory, so that no crash does harm.
 
-The key and the intent are on the disk before any noise is made; `running.py` says what follows.
+The key and the intent are on the disk before any noise is made; `run.py` says what follows. The release is made beside
+its place and appears there by one rename.
 """
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from versadp.errors import KeyMaterialError, ParameterError, ReleaseError
+from versadp.errors import KeyMaterialError, ParameterError, ReleaseError, StateError
 from versadp.noise.words import check_key
-from versadp.release.files.begin import begin, check_same, find, give_up, home_of, look, scratch_of
-from versadp.release.files.part import writing
-from versadp.release.files.run import Run
-from versadp.release.files.sources import BATCH_ROWS
-from versadp.release.ledger.charges import allowance, charge_of
+from versadp.release.checkpoints import reached
+from versadp.release.durable import sync_folder
+from versadp.release.files.begin import begin, give_up
+from versadp.release.files.charges import allowance, charge_of
+from versadp.release.files.places import find, home_of, manifest_at, scratch_of
+from versadp.release.files.refusals import as_begun, unfit, writing
+from versadp.release.files.run import Reading, Run
+from versadp.release.files.sources import BATCH_ROWS, open_fitting
+from versadp.release.folder.folder import open_folder
+from versadp.release.folder.manifest import MANIFEST
 from versadp.release.ledger.state import State
 from versadp.release.release import Release, load
 
@@ -97,23 +104,62 @@ def release_file(
     place = Path(out).absolute()
     with writing():
         home = home_of(place, state)
-    source = look(data, mechanism)
+    reading = Reading(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
     charge = charge_of(mechanism, target)
     limit = None if budget is None else allowance(*budget)
     with writing():
         if place.exists() and not home.exists():
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     with writing(), State(home, make=True, shared=state is not None, budget=limit) as opened:
-        run = Run(opened, source, mechanism, batch_rows, engine, progress)
         history = find(opened, place)
         if history is not None and restart:
-            history = give_up(opened, history, scratch_of(place, history.name))
+            history = give_up(opened, history.name, scratch_of(place, history.name))
         if history is None:
             if place.exists() or place.is_symlink():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
             history = begin(opened, place, mechanism, charge=charge, again=again, key=key)
-        elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.check:
+        elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
-        check_same(history, mechanism)
-        run.release(history, place)
+        _finish(Run(opened, reading, as_begun(history, mechanism), history.name, 0), place)
     return load(place)
+
+
+def _finish(run: Run, place: Path) -> None:
+    """Make, or finish, or check the first intake of a release."""
+    if run.history.final:
+        raise ReleaseError("the release was finalised", hint="choose a new folder")
+    if run.intake.publish is not None and manifest_at(place) == run.intake.publish:
+        run.done()
+    if place.exists():
+        shutil.rmtree(scratch_of(place, run.name), ignore_errors=True)  # a crash may have left it empty
+        _compare(run, place)
+        return
+    if len(run.history.done) > 1:
+        raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
+    scratch = scratch_of(place, run.name) / "release"
+    run.parts(scratch, empty=True)
+    _sweep(scratch, run)
+    run.publish(scratch, run.intake.files)
+    scratch.rename(place)
+    sync_folder(place.parent)
+    reached("after publication")
+    run.done()
+    shutil.rmtree(scratch.parent, ignore_errors=True)
+
+
+def _sweep(scratch: Path, run: Run) -> None:
+    """Remove what a killed process left of other data: only what the manifest names is to be seen."""
+    named = {MANIFEST, *(file.name for file in run.intake.files)}
+    for path in scratch.iterdir():
+        if path.name not in named:
+            path.unlink()
+
+
+def _compare(run: Run, place: Path) -> None:
+    """Refuse if the release holds other records than the source."""
+    if run.history.manifest != open_folder(place).manifest.digest:
+        raise unfit()
+    try:
+        run.parts(place, empty=True, frozen=True)
+    except StateError:
+        raise ReleaseError(f"{place.name!r} exists already, with other records", hint="choose a new folder") from None

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.csv as pc
-import pyarrow.ipc as pi
-import pyarrow.parquet as pq
-from pyarrow import compute
 
 from versadp.errors import DataError
-from versadp.schema import Bounded, Categorical
+from versadp.release.files.formats import FORMATS, text_types
+from versadp.release.path.table import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from versadp.schema import Schema
 
 BATCH_ROWS = 2**17
-_CSV_BLOCK = 2**20  # fixed, since the types of public columns are inferred from the first block
-_BUFFER = 2**20
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh91AY&", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 _STILL = "release a file to which nobody is writing"
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, EOFError, MemoryError)
@@ -48,7 +43,7 @@ class Source:
         done, sizes = 0, [path.stat().st_size for path in self.files]
         for number, path in enumerate(self.files):
             with _Reading(path, self.kind):
-                for batch, share in _READERS[self.kind](path, rows, self._types):
+                for batch, share in FORMATS[self.kind].read(path, rows, self._types):
                     if batch.schema != self.columns:
                         raise DataError(f"{path.name} changed its columns while it was being read", hint=_STILL)
                     done += batch.num_rows
@@ -88,12 +83,12 @@ def open_source(path: str | Path, schema: Schema | None = None) -> Source:
     """
     place = Path(path)
     kind, files = _find(place)
-    types = {} if schema is None else _csv_types(schema)
+    types = {} if schema is None else text_types(schema)
     first: pa.Schema | None = None
     rows: int | None = 0
     for file in files:
         with _Reading(file, kind):
-            columns, count = _LOOKS[kind](file, types)
+            columns, count = FORMATS[kind].look(file, types)
         if first is not None and columns != first:
             raise DataError(
                 f"the columns of {file.name} are not those of {files[0].name}: {_difference(first, columns)}",
@@ -103,6 +98,16 @@ def open_source(path: str | Path, schema: Schema | None = None) -> Source:
         rows = None if count is None or rows is None else rows + count
     assert first is not None
     return Source(kind, files, rows, first, types)
+
+
+def open_fitting(path: str | Path, schema: Schema) -> Source:
+    """Look at files and refuse, before anything is done, columns that do not fit the schema."""
+    source = open_source(path, schema)
+    try:
+        read_table(source.columns.empty_table(), schema)
+    except pa.ArrowException:  # there are types of which arrow makes no table
+        raise DataError("a column is of a kind that cannot be released", hint="drop it, or convert it") from None
+    return source
 
 
 def _find(place: Path) -> tuple[str, tuple[Path, ...]]:
@@ -165,127 +170,3 @@ def _difference(one: pa.Schema, other: pa.Schema) -> str:
         n for n in one.names if one.names.count(n) == 1 == other.names.count(n) and one.field(n) != other.field(n)
     ]
     return ", ".join(map(repr, sorted(names) or changed)) or "another order"
-
-
-def _csv_types(schema: Schema) -> dict[str, pa.DataType]:
-    """Return how private columns of a text file are read; an id keeps its spelling."""
-    levels = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
-    types = {} if schema.id is None else {schema.id: pa.string()}
-    for name, column in schema.columns.items():
-        if isinstance(column, Bounded):
-            types[name] = pa.float64()
-        elif isinstance(column, Categorical):
-            types[name] = levels[type(column.levels[0])]
-    return types
-
-
-# each kind: a look at columns and number of rows, and a reader ------------------------------------------------------
-
-
-def _bare(columns: pa.Schema) -> pa.Schema:
-    """Return columns without metadata, which has no say in what is released."""
-    return pa.schema([pa.field(name, kind) for name, kind in zip(columns.names, columns.types, strict=True)])
-
-
-def _look_parquet(path: Path, _: dict[str, pa.DataType]) -> tuple[pa.Schema, int | None]:
-    with pq.ParquetFile(path) as file:
-        return _bare(file.schema_arrow), file.metadata.num_rows
-
-
-def _read_parquet(path: Path, rows: int, _: dict[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, float]]:
-    # a buffer makes arrow read a row group piece by piece, so that one of any size fits into memory
-    with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
-        for batch in file.iter_batches(rows):
-            yield pa.RecordBatch.from_arrays(batch.columns, schema=_bare(batch.schema)), 0.0
-
-
-def _open_csv(path: Path, types: dict[str, pa.DataType]) -> Any:
-    """Open a text file; dates are public, or refused later, and stay the text that they are."""
-    reader = _try_csv(path, types)
-    dates = {field.name: pa.string() for field in reader.schema if pa.types.is_temporal(field.type)}
-    if not dates:
-        return reader
-    reader.close()
-    return _try_csv(path, types | dates)
-
-
-def _try_csv(path: Path, types: dict[str, pa.DataType]) -> Any:
-    return pc.open_csv(
-        path,
-        read_options=pc.ReadOptions(block_size=_CSV_BLOCK),
-        parse_options=pc.ParseOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ","),
-        convert_options=pc.ConvertOptions(column_types=types, check_utf8=True),
-    )
-
-
-def _look_csv(path: Path, types: dict[str, pa.DataType]) -> tuple[pa.Schema, int | None]:
-    with _open_csv(path, types) as reader:
-        return _bare(reader.schema), None
-
-
-def _read_csv(path: Path, rows: int, types: dict[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, float]]:
-    size, seen = max(path.stat().st_size, 1), 0
-    with _open_csv(path, types) as reader:
-        for batch in reader:
-            _refuse_line_breaks(batch, path)
-            seen += _CSV_BLOCK
-            for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows), min(seen / size, 1.0)
-
-
-def _refuse_line_breaks(batch: pa.RecordBatch, path: Path) -> None:
-    """Refuse text with a line break: a quote that is never closed swallows the records behind it, private and all."""
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if pa.types.is_string(column.type):
-            breaks = compute.sum(compute.match_substring_regex(column, "[\r\n]")).as_py()
-            if breaks:
-                raise DataError(
-                    f"{path.name} has {breaks} texts with a line break in column {name!r}",
-                    hint="a quote may be missing; if the line breaks are meant, give the data as Parquet",
-                )
-
-
-def _look_arrow(path: Path, _: dict[str, pa.DataType]) -> tuple[pa.Schema, int | None]:
-    with pa.memory_map(str(path)) as memory, pi.open_file(memory) as file:
-        # counting rows reads the head of every batch, so that a file that was cut short is noticed now
-        return _bare(file.schema), sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
-
-
-def _read_arrow(path: Path, rows: int, _: dict[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, float]]:
-    with pa.memory_map(str(path)) as memory, pi.open_file(memory) as file:
-        yield from _sliced((file.get_batch(i) for i in range(file.num_record_batches)), rows, lambda: 0.0)
-
-
-def _look_stream(path: Path, _: dict[str, pa.DataType]) -> tuple[pa.Schema, int | None]:
-    with pa.memory_map(str(path)) as memory, pi.open_stream(memory) as stream:
-        return _bare(stream.schema), None
-
-
-def _read_stream(path: Path, rows: int, _: dict[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, float]]:
-    size = max(path.stat().st_size, 1)
-    with pa.memory_map(str(path)) as memory, pi.open_stream(memory) as stream:
-        yield from _sliced(stream, rows, lambda: memory.tell() / size)
-
-
-def _sliced(batches: Any, rows: int, share: Callable[[], float]) -> Iterator[tuple[pa.RecordBatch, float]]:
-    for batch in batches:
-        batch.validate(full=True)  # an Arrow file is mapped as it is: offsets that point elsewhere must not be followed
-        bare = pa.RecordBatch.from_arrays(batch.columns, schema=_bare(batch.schema))
-        for start in range(0, bare.num_rows, rows):
-            yield bare.slice(start, rows), share()
-
-
-_LOOKS: dict[str, Callable[[Path, dict[str, pa.DataType]], tuple[pa.Schema, int | None]]] = {
-    "Parquet": _look_parquet,
-    "CSV": _look_csv,
-    "TSV": _look_csv,
-    "Arrow": _look_arrow,
-    "Arrow stream": _look_stream,
-}
-_READERS: dict[str, Callable[[Path, int, dict[str, pa.DataType]], Iterator[tuple[pa.RecordBatch, float]]]] = {
-    "Parquet": _read_parquet,
-    "CSV": _read_csv,
-    "TSV": _read_csv,
-    "Arrow": _read_arrow,
-    "Arrow stream": _read_stream,
-}

@@ -1,71 +1,148 @@
 """A release on disk: Parquet parts and a manifest.
 
-The manifest says what an analyst needs (schema, noise, grid, rows, the privacy statement at both units) and holds
-digests of the released parts only: no key, no raw value, no digest of raw content, nothing about the machine.
+A folder is read whole, batch by batch, or by handles: one small object a Parquet row group, that can be sent to
+another process and read there. Whichever way, a part's digest is checked before its records are used.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 import secrets
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from versadp.errors import ReleaseError, VersadpError
-from versadp.release.durable import create, sha256, sync_file, sync_folder
+from versadp.errors import ParameterError, ReleaseError
+from versadp.release.durable import sync_file, sync_folder
+from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
-from versadp.release.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release
 
-MANIFEST = "manifest.json"
 PART_ROWS = 2**20
-MAX_MANIFEST = 64 * 2**20
-_HEAD = {"format": "versadp release", "version": 1}
-_FIELDS = {"mechanism", "grid", "rows", "insecure", "parts", "privacy", "digest"}
-_PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
-_PART_NAME = re.compile(r"part-\d{5}\.parquet")
+# parts whose bytes this process has looked at, each with the opening of its folder: a folder that is opened anew is
+# looked at anew, copies of one that were sent to a process are not
+_checked: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A row group of a release: where it is, and which records it holds; small, and read by `Folder.read_handle`."""
+
+    file: str
+    group: int
+    first: int
+    rows: int
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A release folder whose manifest has been read and checked; parts are checked when they are read."""
+    """A release folder whose manifest has been read and checked; parts are checked when they are read.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile, versadp as vdp
+    >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90), "y": vdp.Public()})
+    >>> people = pd.DataFrame({"age": [30, 41], "y": [0, 1]})
+    >>> release = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2).release(people)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     release.save(place + "/released")
+    ...     folder = open_folder(place + "/released")
+    ...     for handle in folder.handles():
+    ...         print(handle, folder.read_handle(handle, ["y"]).to_pydict())
+    Handle(file='part-00000.parquet', group=0, first=0, rows=2) {'y': [0, 1]}
+    """
 
     path: Path
-    mechanism: Mechanism
-    rows: int
-    insecure: bool
-    parts: tuple[dict[str, Any], ...]
-    digest: str = ""
-    _checked: set[str] = field(default_factory=set, repr=False, compare=False)
+    manifest: Manifest
+    _opening: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What made the noise."""
+        return self.manifest.mechanism
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return self.manifest.rows
+
+    @property
+    def insecure(self) -> bool:
+        """True if the noise came from a seed."""
+        return self.manifest.insecure
 
     def read(self) -> pa.Table:
         """Return all records."""
-        return pa.concat_tables([pq.ParquetFile(self._check(part)).read() for part in self.parts])
+        return pa.concat_tables([pq.ParquetFile(self._check(part)).read() for part in self.manifest.parts])
 
-    def batches(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield the records part by part."""
-        for part in self.parts:
-            yield from pq.ParquetFile(self._check(part)).iter_batches(rows)
+    def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the records part by part, at most `rows` at a time; with `columns` these alone are read."""
+        names = self._names(columns)
+        for part in self.manifest.parts:
+            with pq.ParquetFile(self._check(part)) as file:
+                for batch in file.iter_batches(rows, columns=names):
+                    yield batch if names is None else batch.select(names)
 
-    def _check(self, part: dict[str, Any]) -> Path:
+    @property
+    def types(self) -> pa.Schema:
+        """Names and types of the columns, from the footer of the first part."""
+        return pq.read_schema(self.path / self.manifest.parts[0].name)
+
+    def handles(self) -> tuple[Handle, ...]:
+        """Return a handle for every row group, in the order of the records; only footers are read."""
+        handles: list[Handle] = []
+        first = 0
+        for part in self.manifest.parts:
+            groups = _group_rows(self.path / part.name)
+            if sum(groups) != part.rows:
+                raise spoilt(f"{part.name} has other records than the manifest says")
+            for group, rows in enumerate(groups):
+                handles.append(Handle(part.name, group, first, rows))
+                first += rows
+        return tuple(handles)
+
+    def read_handle(self, handle: Handle, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the records of a row group, with all columns or those that are named."""
+        names = self._names(columns)
+        part = next((part for part in self.manifest.parts if part.name == handle.file), None)
+        if part is None:
+            raise ParameterError(f"the release has no part {handle.file!r}", hint="take handles from this folder")
+        with pq.ParquetFile(self._check(part)) as file:
+            table = file.read_row_group(handle.group, columns=names)
+        return table if names is None else table.select(names)
+
+    def _names(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return the columns to read: arrow would pass over a name that it does not find."""
+        for name in columns or ():
+            if name not in self.mechanism.schema.columns:
+                raise ParameterError(f"the release has no column {name!r}", hint="columns are those of the schema")
+        return None if columns is None else list(columns)
+
+    def _check(self, part: PartFile) -> Path:
         """Return the part's path once its bytes are what the manifest says."""
-        path: Path = self.path / part["file"]
-        if part["file"] not in self._checked:
-            if sha256(path) != part["sha256"]:
-                raise _spoilt(f"{part['file']} was changed after release")
-            self._checked.add(part["file"])
-        return path
+        if (self._opening, part.name) not in _checked:
+            if not part.is_intact(self.path):
+                raise spoilt(f"{part.name} was changed after release")
+            _checked.add((self._opening, part.name))
+        return self.path / part.name
+
+
+def open_folder(path: str | Path) -> Folder:
+    """Read a release folder's manifest and check it."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    for part in manifest.parts:
+        if not part.is_in(folder):
+            raise spoilt(f"{part.name} is missing or has another size")
+    return Folder(folder.absolute(), manifest)
 
 
 def write_folder(path: str | Path, release: Release) -> None:
@@ -78,7 +155,7 @@ def write_folder(path: str | Path, release: Release) -> None:
     scratch.mkdir()
     try:
         parts = _write_parts(scratch, release)
-        write_manifest(scratch, release.mechanism, parts, insecure=release.insecure)
+        Manifest.of(release.mechanism, parts, insecure=release.insecure).write(scratch)
         sync_folder(scratch)
         scratch.rename(target)
         sync_folder(target.parent)
@@ -87,103 +164,21 @@ def write_folder(path: str | Path, release: Release) -> None:
         raise
 
 
-def open_folder(path: str | Path) -> Folder:
-    """Read a release folder's manifest and check it."""
-    folder = Path(path)
-    manifest = _read_manifest(folder)
-    if any(manifest.get(key) != value for key, value in _HEAD.items()) or set(manifest) != {*_HEAD, *_FIELDS}:
-        raise _spoilt("this is not a release folder, or one of a version that this versadp does not know")
-    if manifest["digest"] != _digest(manifest):
-        raise ReleaseError("the manifest was edited", hint="fetch the release again; parameters cannot be changed")
-    try:
-        mechanism = Mechanism.from_dict(manifest["mechanism"])
-    except VersadpError as problem:
-        raise _spoilt(f"the manifest's mechanism is not valid: {problem.message}") from None
-    if manifest["grid"] != _grid(mechanism):
-        raise _spoilt("the manifest's grid does not fit its mechanism")
-    parts = _check_parts(folder, manifest)
-    return Folder(folder, mechanism, manifest["rows"], bool(manifest["insecure"]), parts, manifest["digest"])
-
-
-def _write_parts(folder: Path, release: Release) -> list[dict[str, Any]]:
+def _write_parts(folder: Path, release: Release) -> list[PartFile]:
     table, schema = plain_table(release.to_arrow()), release.mechanism.schema
     rows, parts = part_rows(schema, PART_ROWS), []
     for number, start in enumerate(range(0, max(len(release), 1), rows)):
         path, piece = folder / part_name(number), table.slice(start, rows)
         pq.write_table(piece, path, row_group_size=GROUP_ROWS, **part_options(schema))
         sync_file(path)
-        parts.append(part_entry(path, piece.num_rows))
+        parts.append(PartFile.of(path, piece.num_rows))
     return parts
 
 
-def part_entry(path: Path, rows: int) -> dict[str, Any]:
-    """Return what the manifest says about a part."""
-    return {"file": path.name, "rows": rows, "bytes": path.stat().st_size, "sha256": sha256(path)}
-
-
-def write_manifest(folder: Path, mechanism: Mechanism, parts: list[dict[str, Any]], *, insecure: bool = False) -> str:
-    """Write a manifest and return its digest."""
-    from versadp.release.target.statement import privacy_figures
-
-    rows = sum(part["rows"] for part in parts)
-    manifest = _HEAD | {
-        "mechanism": mechanism.to_dict(),
-        "grid": _grid(mechanism),
-        "rows": rows,
-        "insecure": insecure,
-        "parts": [{name: part[name] for name in _PART} for part in parts],  # in one order, wherever they come from
-        "privacy": privacy_figures(mechanism, rows),
-    }
-    digest = _digest(manifest)
-    text = json.dumps(manifest | {"digest": digest}, indent=2, ensure_ascii=False)
-    (folder / MANIFEST).unlink(missing_ok=True)
-    create(folder / MANIFEST, text.encode(), mode=0o666)
-    return digest
-
-
-def _grid(mechanism: Mechanism) -> dict[str, int]:
-    """Return the m of each numeric column's grid, `lower + k * width / 2^m`."""
-    return {name: m for block in mechanism.blocks for name, m in block.grid().items()}
-
-
-def _digest(manifest: dict[str, Any]) -> str:
-    """Digest of everything in the manifest but itself: of released facts only."""
-    body = {key: value for key, value in manifest.items() if key != "digest"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
-def _spoilt(message: str) -> ReleaseError:
-    return ReleaseError(message, hint="fetch the release again")
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _group_rows(path: Path) -> list[int]:
+    """Return the number of records of each row group, off the footer."""
     try:
-        if (folder / MANIFEST).stat().st_size > MAX_MANIFEST:
-            raise _spoilt("the manifest is too large to be one")
-        manifest = json.loads((folder / MANIFEST).read_bytes())
-    except OSError:
-        raise ReleaseError(
-            f"{str(folder)!r} is not a release folder: it has no readable {MANIFEST}",
-            hint="give the folder that versadp wrote",
-        ) from None
-    except (ValueError, RecursionError):
-        raise _spoilt("the manifest is not valid JSON") from None
-    if not isinstance(manifest, dict):
-        raise _spoilt("the manifest is not a JSON object")
-    return manifest
-
-
-def _check_parts(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-    parts, rows = manifest["parts"], manifest["rows"]
-    for part in parts if isinstance(parts, list) else [None]:
-        if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != _PART:
-            raise _spoilt("the manifest's list of parts is not valid")
-        # a name that climbs out of the folder is an attack, not a part
-        if not _PART_NAME.fullmatch(part["file"]):
-            raise _spoilt("the manifest names a part that versadp does not write")
-        path = folder / part["file"]
-        if not path.is_file() or path.stat().st_size != part["bytes"]:
-            raise _spoilt(f"{part['file']} is missing or has another size")
-    if type(rows) is not int or sum(part["rows"] for part in parts) != rows or not parts:
-        raise _spoilt("the manifest's row counts do not add up")
-    return tuple(parts)
+        footer = pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        raise spoilt(f"{path.name} was changed after release") from None
+    return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from versadp.noise.words import BLOCK_ROWS
+from versadp.noise.words import SLAB_ROWS
 from versadp.release.path.table import released_columns
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from versadp.release.path.table import Table
     from versadp.schema import Schema
 
-GROUP_ROWS = 16 * BLOCK_ROWS
+GROUP_ROWS = 16 * SLAB_ROWS
 PART_CELLS = 2**23
 
 
 def part_rows(schema: Schema, most: int) -> int:
-    """Return how many rows a part has: whole blocks, and about 64 MiB whatever the number of columns."""
-    blocks = PART_CELLS // len(schema.columns) // BLOCK_ROWS
-    return min(most, max(blocks, 1) * BLOCK_ROWS)
+    """Return how many rows a part has: whole slabs, and about 64 MiB whatever the number of columns."""
+    slabs = PART_CELLS // len(schema.columns) // SLAB_ROWS
+    return min(most, max(slabs, 1) * SLAB_ROWS)
 
 
 def part_name(number: int) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from versadp.noise.tags import Texts, cipher, tags
-from versadp.noise.words import BLOCK_ROWS, mac
+from versadp.noise.words import SLAB_ROWS, mac
 from versadp.release.path.noised import content_of
 from versadp.release.path.table import texts_of
 
@@ -39,7 +39,7 @@ class PartDigest:
         self._gmac = AESGCM(mac(self._key, b"content"))
         self._tags = bytearray()
 
-    def block(self, number: int, content: NDArray[np.float64]) -> None:
+    def slab(self, number: int, content: NDArray[np.float64]) -> None:
         """See the private content of a block."""
         self._see(0, number, content.shape[1], np.ascontiguousarray(content).data.cast("B"))
 
@@ -85,8 +85,8 @@ def people_rows(
 def _content(table: Table, blocks: tuple[Block, ...]) -> NDArray[np.float64]:
     """Return the private columns as whole numbers, one row a record."""
     content = np.empty((table.rows, len(table.private)))
-    for start in range(0, table.rows, BLOCK_ROWS):  # in steps, to need little memory
-        rows = slice(start, start + BLOCK_ROWS)
+    for start in range(0, table.rows, SLAB_ROWS):  # in steps, to need little memory
+        rows = slice(start, start + SLAB_ROWS)
         content[rows] = content_of(blocks, {name: values[rows] for name, values in table.private.items()}).T
     return content
 

@@ -1,47 +1,91 @@
-"""What the entries of a ledger say about each release: a fold over the chain."""
+"""What the entries of a ledger say about each release: a fold over the chain.
+
+Nothing here is ever changed: `after` is the only step, and the ledger takes it with every entry that it writes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from versadp.errors import StateError
+from versadp.release.ledger.entries import (
+    Abandon,
+    Append,
+    Begin,
+    Done,
+    Finalize,
+    IntakeEntry,
+    Part,
+    Publish,
+    ReleaseEntry,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from versadp.release.folder.manifest import PartFile
+    from versadp.release.ledger.entries import Entry
 
 
-@dataclass
-class Batch:
-    """One run of records into a release: the first, or one that was appended."""
+@dataclass(frozen=True)
+class Intake:
+    """Records on their way into a release: the first ones, or some that are appended.
 
-    number: int
-    begin: dict[str, Any]
-    parts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    Its status is "running", then "done" or "abandoned"; `publish` is the digest of the manifest with which it is seen.
+    """
+
+    begin: Begin | Append
+    parts: tuple[Part, ...] = ()
     publish: str | None = None
     status: str = "running"
 
+    @property
+    def number(self) -> int:
+        """Its place among the intakes of the release."""
+        return self.begin.intake
 
-@dataclass
+    @property
+    def files(self) -> tuple[PartFile, ...]:
+        """What it adds to the release."""
+        return tuple(part.file for part in self.parts)
+
+    def after(self, entry: IntakeEntry) -> Intake:
+        """Return the intake as it is after one more entry about it."""
+        match entry:
+            case Part(number=number) if number == len(self.parts):
+                return replace(self, parts=(*self.parts, entry))
+            case Publish(manifest=digest):
+                return replace(self, publish=digest)
+            case Done():
+                return replace(self, status="done")
+            case Abandon():
+                return replace(self, status="abandoned")
+        raise _disorder()
+
+
+@dataclass(frozen=True)
 class History:
     """One release, as the ledger knows it."""
 
-    name: str
-    out: str
-    mechanism: dict[str, Any]
-    check: str
-    charge: tuple[int, int]
-    again: str
-    batches: list[Batch] = field(default_factory=list)
+    begin: Begin
+    intakes: tuple[Intake, ...]
     final: bool = False
 
     @property
-    def done(self) -> list[Batch]:
-        """Batches that are part of the release."""
-        return [batch for batch in self.batches if batch.status == "done"]
+    def name(self) -> str:
+        """The release's name in the ledger."""
+        return self.begin.release
 
     @property
-    def running(self) -> Batch | None:
-        """The batch that is under way."""
-        return next((batch for batch in self.batches if batch.status == "running"), None)
+    def done(self) -> tuple[Intake, ...]:
+        """Intakes that are part of the release."""
+        return tuple(intake for intake in self.intakes if intake.status == "done")
+
+    @property
+    def running(self) -> Intake | None:
+        """The intake that is under way."""
+        return next((intake for intake in self.intakes if intake.status == "running"), None)
 
     @property
     def manifest(self) -> str | None:
@@ -49,34 +93,57 @@ class History:
         return self.done[-1].publish if self.done else None
 
     @property
+    def files(self) -> tuple[PartFile, ...]:
+        """The files that belong to the release."""
+        return tuple(file for intake in self.done for file in intake.files)
+
+    @property
     def counts(self) -> bool:
         """Whether anything of it is, or may come to be, known to others."""
-        return any(batch.status != "abandoned" for batch in self.batches)
+        return any(intake.status != "abandoned" for intake in self.intakes)
 
-    def parts(self) -> list[dict[str, Any]]:
-        """Return the parts that belong to the release, as they stand in its manifest."""
-        return [batch.parts[number]["file"] for batch in self.done for number in sorted(batch.parts)]
+    @property
+    def over(self) -> bool:
+        """Whether its key is of no use any more."""
+        return self.final or self.intakes[0].status == "abandoned"
+
+    def after(self, entry: ReleaseEntry) -> History:
+        """Return the release as it is after one more entry about it."""
+        match entry:
+            case Finalize():
+                return replace(self, final=True)
+            case Append(intake=number) if number == len(self.intakes):
+                return replace(self, intakes=(*self.intakes, Intake(entry)))
+            case IntakeEntry(intake=number) if number < len(self.intakes):
+                changed = self.intakes[number].after(entry)
+                return replace(self, intakes=(*self.intakes[:number], changed, *self.intakes[number + 1 :]))
+        raise _disorder()
 
 
-def histories(entries: Iterable[dict[str, Any]]) -> dict[str, History]:
-    """Return all releases of a ledger by name."""
-    out: dict[str, History] = {}
-    for entry in entries:
-        kind = entry["kind"]
-        if kind == "begin" and entry["batch"] == 0:
-            charge = (entry["charge"][0], entry["charge"][1])
-            known = (entry["release"], entry["out"], entry["mechanism"], entry["check"], charge, entry["again"])
-            out[entry["release"]] = History(*known)
-        if kind == "begin":
-            out[entry["release"]].batches.append(Batch(entry["batch"], entry))
-        elif kind == "finalize":
-            out[entry["release"]].final = True
-        elif kind in {"part", "publish", "done", "abandon"}:
-            batch = out[entry["release"]].batches[-1]
-            if kind == "part":
-                batch.parts[entry["number"]] = entry
-            elif kind == "publish":
-                batch.publish = entry["manifest"]
-            else:
-                batch.status = "done" if kind == "done" else "abandoned"
-    return out
+def after(known: Mapping[str, History], entry: Entry) -> dict[str, History]:
+    """Return all releases by name as they are after one more entry.
+
+    Examples
+    --------
+    >>> begin = Begin("dea3", "/released", {}, "69de", (8, 4), "refuse")
+    >>> releases = after({}, begin)
+    >>> releases["dea3"].running.number
+    0
+    >>> after(releases, Done("dea3", 0))["dea3"].running is None, releases["dea3"].running is None
+    (True, False)
+    """
+    if not isinstance(entry, ReleaseEntry):
+        return dict(known)
+    history = known.get(entry.release)
+    if history is not None:
+        return {**known, entry.release: history.after(entry)}
+    if isinstance(entry, Begin) and entry.intake == 0:
+        return {**known, entry.release: History(entry, (Intake(entry),))}
+    raise _disorder()
+
+
+def _disorder() -> StateError:
+    return StateError(
+        "the ledger's entries do not follow one another as this versadp writes them",
+        hint="use the versadp that wrote them, or a newer one",
+    )

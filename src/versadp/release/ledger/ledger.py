@@ -13,8 +13,9 @@ Entries are small; who was released stands beside them, in one sorted array a pa
 from __future__ import annotations
 
 import json
-import sqlite3
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace as with_changes
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from versadp.errors import StateError
 from versadp.noise.words import mac
 from versadp.release.checkpoints import reached
 from versadp.release.durable import create, replace
+from versadp.release.ledger.database import Speaking, Transaction, connect, turned_back
+from versadp.release.ledger.entries import Entry, Part, read_entry
+from versadp.release.ledger.history import History, after
 from versadp.release.ledger.memory import memory_of, recall, remember
 
 if TYPE_CHECKING:
@@ -30,8 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.release.ledger.entries import Append, Begin
+
 LEDGER, ANCHOR = "ledger.sqlite", "anchor.json"
-BUSY_SECONDS = 5.0
 _START = bytes(32)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, head BLOB NOT NULL) STRICT;
@@ -42,7 +47,7 @@ CREATE TABLE IF NOT EXISTS people (
 
 
 class Ledger:
-    """The entries of one state folder, checked when it is opened; `add` is the only way to write.
+    """The entries of one state folder, checked when it is opened; `add` and `add_part` are the only ways to write.
 
     Parameters
     ----------
@@ -50,6 +55,13 @@ class Ledger:
         The state folder.
     key : bytes
         Its ledger key.
+
+    Attributes
+    ----------
+    entries : tuple of Entry
+        The whole chain.
+    histories : dict of str to History
+        What it says about each release, by name; derived anew with every entry.
     """
 
     def __init__(self, folder: Path, key: bytes) -> None:
@@ -59,6 +71,7 @@ class Ledger:
             self.entries, self._head = self._read()
             self._check_anchor()
             self._check_memory()
+            self.histories: dict[str, History] = reduce(after, self.entries, {})
         except BaseException:
             self.close()
             raise
@@ -69,7 +82,7 @@ class Ledger:
         if not (folder / LEDGER).exists():
             create(folder / LEDGER)  # ours alone before the database has anything to say
         database = connect(folder / LEDGER)
-        with _Speaking():
+        with Speaking():
             database.executescript(_TABLES)
         database.close()
         _write_anchor(folder, 0, _START)
@@ -78,40 +91,50 @@ class Ledger:
         """Let go of the database."""
         self._database.close()
 
-    def add(self, entry: dict[str, Any], people: NDArray[np.uint64] | None = None) -> None:
+    def add(self, entry: Entry) -> None:
         """Write one entry: after this returns it is on the disk, and the anchor knows it."""
-        body = entry | ({} if people is None else {"people": self._people_digest(people)})
-        number, text = len(self.entries) + 1, json.dumps(body, ensure_ascii=False, sort_keys=True)
+        self._write(entry)
+
+    def add_part(self, part: Part, people: NDArray[np.uint64] | None) -> None:
+        """Write the entry of a part and, beside it, who is in the part: one row a person, sorted by tag."""
+        if people is None:
+            self._write(part)
+        else:
+            beside = (part.release, part.intake, part.number, people.tobytes())
+            self._write(with_changes(part, people=self._people_digest(people)), beside)
+
+    def _write(self, entry: Entry, people: tuple[str, int, int, bytes] | None = None) -> None:
+        number, text = len(self.entries) + 1, entry.text()
+        entry = read_entry(text)  # nothing is written that could not be read, or that does not follow
+        histories = after(self.histories, entry)
         head = self._next(self._head, number, text)
-        reached(f"before {entry['kind']} entry")
-        with _Speaking(), _Transaction(self._database):
+        reached(f"before {entry.kind} entry")
+        with Speaking(), Transaction(self._database):
             # what we know was read earlier: look again now that nobody else can write
             if self._last() != (len(self.entries), self._head):
                 raise StateError("another process wrote to the ledger in the meantime", hint="run the command again")
             self._database.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, text, head))
             if people is not None:
-                place = (entry["release"], entry["batch"], entry["number"], people.tobytes())
-                self._database.execute("INSERT INTO people VALUES (?, ?, ?, ?)", place)
-            reached(f"before {entry['kind']} commit")
-        reached(f"after {entry['kind']} commit")
-        self.entries.append(json.loads(text))  # as it will be read
-        self._head = head
+                self._database.execute("INSERT INTO people VALUES (?, ?, ?, ?)", people)
+            reached(f"before {entry.kind} commit")
+        reached(f"after {entry.kind} commit")
+        self.entries, self.histories, self._head = (*self.entries, entry), histories, head
         _write_anchor(self._folder, number, head)
         remember(self._heads(1), number, head)
-        reached(f"after {entry['kind']} entry")
+        reached(f"after {entry.kind} entry")
 
-    def people(self, before: dict[str, Any]) -> Iterator[tuple[dict[str, Any], NDArray[np.uint64]]]:
+    def people(self, before: Begin | Append) -> Iterator[tuple[Part, NDArray[np.uint64]]]:
         """Yield each part's entry and its people, one row a person, sorted by tag, up to a given entry."""
         for entry in self.entries[: self.entries.index(before)]:
-            if entry["kind"] != "part" or "people" not in entry:
+            if not isinstance(entry, Part) or entry.people is None:
                 continue
-            place = (entry["release"], entry["batch"], entry["number"])
-            with _Speaking():
+            place = (entry.release, entry.intake, entry.number)
+            with Speaking():
                 query = "SELECT rows FROM people WHERE release = ? AND batch = ? AND part = ?"
                 found = self._database.execute(query, place).fetchone()
             rows = np.frombuffer(found[0] if found else b"", np.uint64)
-            if rows.size % 4 or self._people_digest(rows) != entry["people"]:
-                raise _changed("the ledger's list of people was changed")
+            if rows.size % 4 or self._people_digest(rows) != entry.people:
+                raise turned_back("the ledger's list of people was changed")
             yield entry, rows.reshape(-1, 4)
 
     def _people_digest(self, people: NDArray[np.uint64]) -> str:
@@ -124,16 +147,16 @@ class Ledger:
         row = self._database.execute("SELECT number, head FROM entries ORDER BY number DESC LIMIT 1").fetchone()
         return (0, _START) if row is None else (row[0], row[1])
 
-    def _read(self) -> tuple[list[dict[str, Any]], bytes]:
+    def _read(self) -> tuple[tuple[Entry, ...], bytes]:
         entries, head = [], _START
-        with _Speaking():
+        with Speaking():
             rows = self._database.execute("SELECT number, body, head FROM entries ORDER BY number").fetchall()
         for expected, (number, text, stored) in enumerate(rows, 1):
             head = self._next(head, number, text)
             if number != expected or head != stored:
-                raise _changed("the ledger was changed, or does not belong to this key")
-            entries.append(json.loads(text))
-        return entries, head
+                raise turned_back("the ledger was changed, or does not belong to this key")
+            entries.append(read_entry(text))
+        return tuple(entries), head
 
     def _check_anchor(self) -> None:
         number, head = read_anchor(self._folder)
@@ -143,7 +166,7 @@ class Ledger:
         if number == count - 1 and head == self._heads(number):  # a crash between commit and anchor
             _write_anchor(self._folder, count, self._head)
             return
-        raise _changed("the ledger is not the latest: it, or its anchor, was restored from an older copy")
+        raise turned_back("the ledger is not the latest: it, or its anchor, was restored from an older copy")
 
     def _check_memory(self) -> None:
         memory = recall(self._heads(1)) if self.entries else None
@@ -159,19 +182,9 @@ class Ledger:
         """Return the head of an entry, or nothing if there is no such entry."""
         if number == 0:
             return _START
-        with _Speaking():
+        with Speaking():
             row = self._database.execute("SELECT head FROM entries WHERE number = ?", (number,)).fetchone()
         return b"" if row is None else bytes(row[0])
-
-
-def connect(path: Path, *, timeout: float | None = None) -> sqlite3.Connection:
-    """Open a database with a rollback journal: older libraries have a fault in the other kind."""
-    wait = BUSY_SECONDS if timeout is None else timeout
-    with _Speaking():
-        database = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
-        database.execute("PRAGMA journal_mode = DELETE")
-        database.execute("PRAGMA synchronous = EXTRA")
-    return database
 
 
 def read_anchor(folder: Path) -> tuple[int, bytes]:
@@ -180,55 +193,8 @@ def read_anchor(folder: Path) -> tuple[int, bytes]:
         data = json.loads((folder / ANCHOR).read_bytes())
         return int(data["number"]), bytes.fromhex(data["head"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise _changed("the ledger's anchor is missing or damaged") from None
+        raise turned_back("the ledger's anchor is missing or damaged") from None
 
 
 def _write_anchor(folder: Path, number: int, head: bytes) -> None:
     replace(folder / ANCHOR, json.dumps({"number": number, "head": head.hex()}).encode())
-
-
-class _Transaction:
-    """`BEGIN IMMEDIATE`: whoever is inside is the only writer."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        self._database.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, problem: object, trace: object) -> None:
-        try:
-            if kind is None:
-                self._database.execute("COMMIT")
-        finally:
-            self._undo()
-
-    def _undo(self) -> None:
-        if self._database.in_transaction:  # a full disk ends a transaction by itself
-            self._database.execute("ROLLBACK")
-
-
-class _Speaking:
-    """Turns what the database says into our errors."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, sqlite3.OperationalError):
-            code = getattr(problem, "sqlite_errorname", "") or ""
-            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise StateError(
-                    "the ledger is locked by another process", hint="wait for it, then run again"
-                ) from None
-            if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-                raise StateError(f"the ledger cannot be written ({code})", hint="mend it and run again") from None
-        if isinstance(problem, sqlite3.Error):
-            raise _changed("the ledger is damaged") from None
-
-
-def _changed(message: str) -> StateError:
-    return StateError(
-        message,
-        hint="without the true ledger nobody can tell who was released already: put it back, or release nothing more",
-    )

@@ -17,12 +17,14 @@ import secrets
 import sqlite3
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from versadp.errors import KeyMaterialError, ParameterError, StateError
 from versadp.noise.words import check_key, fresh_key, mac
 from versadp.release.durable import create, destroy, replace
-from versadp.release.ledger.ledger import ANCHOR, LEDGER, Ledger, connect
+from versadp.release.ledger.database import connect
+from versadp.release.ledger.entries import Create
+from versadp.release.ledger.ledger import ANCHOR, LEDGER, Ledger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,9 +72,8 @@ class State:
             self._key = self._open_key(make=make)
             self.ledger = Ledger(folder, self._key)
             if not self.ledger.entries:
-                first = {"kind": "create", "version": _VERSION, "shared": shared, "budget": budget}
-                self.ledger.add(first)
-            self._check_first(budget)
+                self.ledger.add(Create(_VERSION, shared, budget))
+            self.first = self._read_first(budget)
             self._sweep()
         except BaseException:
             self.close()
@@ -96,11 +97,6 @@ class State:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-    @property
-    def first(self) -> dict[str, Any]:
-        """The entry with which the ledger starts."""
-        return self.ledger.entries[0]
 
     @property
     def digest_key(self) -> bytes:
@@ -179,25 +175,22 @@ class State:
         replace(path, fresh_key())
         return path.read_bytes()
 
-    def _check_first(self, budget: tuple[int, int] | None) -> None:
-        first = self.first
-        if first.get("kind") != "create" or first.get("version") != _VERSION:
+    def _read_first(self, budget: tuple[int, int] | None) -> Create:
+        """Return the entry with which the ledger starts, if it is one of ours and speaks of this budget."""
+        first = self.ledger.entries[0]
+        if not isinstance(first, Create) or first.version != _VERSION:
             raise StateError(
                 "the state folder is of a version that this versadp does not know", hint="use the versadp that made it"
             )
-        if budget is not None and first["budget"] != list(budget):
+        if budget is not None and first.budget != budget:
             raise ParameterError("the budget of a state folder cannot be changed", hint="leave it out")
+        return first
 
     def _sweep(self) -> None:
         """Destroy keys that a crash left without a release, and those of releases that are over."""
-        begun = {entry["release"] for entry in self.ledger.entries if entry["kind"] == "begin"}
-        over = {
-            entry["release"]
-            for entry in self.ledger.entries
-            if entry["kind"] == "finalize" or (entry["kind"] == "abandon" and entry["batch"] == 0)
-        }
         for path in self.folder.glob("release-*.key"):
-            if path.stem.removeprefix("release-") not in begun - over:
+            history = self.ledger.histories.get(path.stem.removeprefix("release-"))
+            if history is None or history.over:
                 destroy(path)
         for path in self.folder.glob(".*.tmp"):
             destroy(path)

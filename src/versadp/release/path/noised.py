@@ -71,7 +71,7 @@ class _Slab:
 class Witness(Protocol):
     """Whoever sees the content of each slab of rows before it is noised: the digest of what was read, in one pass."""
 
-    def block(self, number: int, content: Array) -> None:
+    def slab(self, number: int, content: Array) -> None:
         """See the whole numbers (columns, rows) of slab `number`."""
         ...
 
@@ -107,7 +107,7 @@ def noise_table(
 def witness_table(blocks: Blocks, table: Table, first: int, witness: Witness) -> None:
     """Show a table's content to a witness, without any noise."""
     for slab in _slabs(table.rows, first):
-        witness.block(slab.number, content_of(blocks, _rows(table, slab)))
+        witness.slab(slab.number, content_of(blocks, _rows(table, slab)))
 
 
 def _slabs(rows: int, first: int) -> Iterator[_Slab]:
@@ -132,7 +132,7 @@ def _noise_slab(work: _Work, slab: _Slab) -> None:
     blocks, table = work.blocks, work.table
     content = content_of(blocks, _rows(table, slab))
     if work.witness is not None:
-        work.witness.block(slab.number, content)
+        work.witness.slab(slab.number, content)
     count = word_count(blocks)
     if table.names is None:
         words = work.stream.slab(slab.number, content, count)

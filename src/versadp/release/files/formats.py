@@ -1,0 +1,150 @@
+"""The kinds of file that can be released: for each a look at its columns and rows, and a reader.
+
+Whatever arrow says about a damaged file stays in `sources.py`: its words would show values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.ipc as pi
+import pyarrow.parquet as pq
+from pyarrow import compute
+
+from versadp.errors import DataError
+from versadp.schema import Bounded, Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from versadp.schema import Schema
+
+    Types = dict[str, pa.DataType]
+    Batches = Iterator[tuple[pa.RecordBatch, float]]
+
+_CSV_BLOCK = 2**20  # fixed, since the types of public columns are inferred from the first block
+_BUFFER = 2**20
+
+
+class Format(NamedTuple):
+    """A kind of file: `look` gives its columns, and its rows if it says so; `read` its batches and the share read."""
+
+    look: Callable[[Path, Types], tuple[pa.Schema, int | None]]
+    read: Callable[[Path, int, Types], Batches]
+
+
+def text_types(schema: Schema) -> Types:
+    """Return how private columns of a text file are read; an id keeps its spelling."""
+    levels = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
+    types = {} if schema.id is None else {schema.id: pa.string()}
+    for name, column in schema.columns.items():
+        if isinstance(column, Bounded):
+            types[name] = pa.float64()
+        elif isinstance(column, Categorical):
+            types[name] = levels[type(column.levels[0])]
+    return types
+
+
+def _bare(columns: pa.Schema) -> pa.Schema:
+    """Return columns without metadata, which has no say in what is released."""
+    return pa.schema([pa.field(name, kind) for name, kind in zip(columns.names, columns.types, strict=True)])
+
+
+def _look_parquet(path: Path, _: Types) -> tuple[pa.Schema, int | None]:
+    with pq.ParquetFile(path) as file:
+        return _bare(file.schema_arrow), file.metadata.num_rows
+
+
+def _read_parquet(path: Path, rows: int, _: Types) -> Batches:
+    # a buffer makes arrow read a row group piece by piece, so that one of any size fits into memory
+    with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        for batch in file.iter_batches(rows):
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=_bare(batch.schema)), 0.0
+
+
+def _open_csv(path: Path, types: Types) -> Any:
+    """Open a text file; dates are public, or refused later, and stay the text that they are."""
+    reader = _try_csv(path, types)
+    dates = {field.name: pa.string() for field in reader.schema if pa.types.is_temporal(field.type)}
+    if not dates:
+        return reader
+    reader.close()
+    return _try_csv(path, types | dates)
+
+
+def _try_csv(path: Path, types: Types) -> Any:
+    return pc.open_csv(
+        path,
+        read_options=pc.ReadOptions(block_size=_CSV_BLOCK),
+        parse_options=pc.ParseOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ","),
+        convert_options=pc.ConvertOptions(column_types=types, check_utf8=True),
+    )
+
+
+def _look_csv(path: Path, types: Types) -> tuple[pa.Schema, int | None]:
+    with _open_csv(path, types) as reader:
+        return _bare(reader.schema), None
+
+
+def _read_csv(path: Path, rows: int, types: Types) -> Batches:
+    size, seen = max(path.stat().st_size, 1), 0
+    with _open_csv(path, types) as reader:
+        for batch in reader:
+            _refuse_line_breaks(batch, path)
+            seen += _CSV_BLOCK
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows), min(seen / size, 1.0)
+
+
+def _refuse_line_breaks(batch: pa.RecordBatch, path: Path) -> None:
+    """Refuse text with a line break: a quote that is never closed swallows the records behind it, private and all."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_string(column.type):
+            breaks = compute.sum(compute.match_substring_regex(column, "[\r\n]")).as_py()
+            if breaks:
+                raise DataError(
+                    f"{path.name} has {breaks} texts with a line break in column {name!r}",
+                    hint="a quote may be missing; if the line breaks are meant, give the data as Parquet",
+                )
+
+
+def _look_arrow(path: Path, _: Types) -> tuple[pa.Schema, int | None]:
+    with pa.memory_map(str(path)) as memory, pi.open_file(memory) as file:
+        # counting rows reads the head of every batch, so that a file that was cut short is noticed now
+        return _bare(file.schema), sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+
+
+def _read_arrow(path: Path, rows: int, _: Types) -> Batches:
+    with pa.memory_map(str(path)) as memory, pi.open_file(memory) as file:
+        yield from _sliced((file.get_batch(i) for i in range(file.num_record_batches)), rows, lambda: 0.0)
+
+
+def _look_stream(path: Path, _: Types) -> tuple[pa.Schema, int | None]:
+    with pa.memory_map(str(path)) as memory, pi.open_stream(memory) as stream:
+        return _bare(stream.schema), None
+
+
+def _read_stream(path: Path, rows: int, _: Types) -> Batches:
+    size = max(path.stat().st_size, 1)
+    with pa.memory_map(str(path)) as memory, pi.open_stream(memory) as stream:
+        yield from _sliced(stream, rows, lambda: memory.tell() / size)
+
+
+def _sliced(batches: Any, rows: int, share: Callable[[], float]) -> Batches:
+    for batch in batches:
+        batch.validate(full=True)  # an Arrow file is mapped as it is: offsets that point elsewhere must not be followed
+        bare = pa.RecordBatch.from_arrays(batch.columns, schema=_bare(batch.schema))
+        for start in range(0, bare.num_rows, rows):
+            yield bare.slice(start, rows), share()
+
+
+FORMATS = {
+    "Parquet": Format(_look_parquet, _read_parquet),
+    "CSV": Format(_look_csv, _read_csv),
+    "TSV": Format(_look_csv, _read_csv),
+    "Arrow": Format(_look_arrow, _read_arrow),
+    "Arrow stream": Format(_look_stream, _read_stream),
+}

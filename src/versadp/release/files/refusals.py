@@ -1,0 +1,109 @@
+"""When a release may not begin or go on, and when a disk does not take it: each refusal once, with its hint."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
+from versadp.release.files.charges import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from versadp.release.ledger.history import History
+    from versadp.release.mechanism import Mechanism
+
+
+def refuse_unfinished(known: Iterable[History]) -> None:
+    """One after the other: whoever is in an unfinished release is not all in the ledger yet."""
+    for history in known:
+        if history.running is not None:
+            raise StateError(
+                f"this state folder has an unfinished release, {Path(history.begin.out).name!r}",
+                hint="run its command again to finish it, or with --restart to give it up, first",
+            )
+
+
+def refuse_again(
+    budget: tuple[int, int] | None, known: list[History], mechanism: Mechanism, charge: tuple[int, int], again: str
+) -> None:
+    """Refuse a further release of people who cannot be told from those released before, or who have no budget left."""
+    blind = [history.begin for history in known if mechanism.schema.id is None or not history.begin.names_people]
+    if blind and again == "refuse":
+        raise SpentError(
+            f"this state folder holds {len(blind)} earlier release{'s' * (len(blind) > 1)}, and without an id column "
+            "in both nobody can tell whether the same people are in this one",
+            hint="give the schema an id; or charge everybody: again='charge'; or vouch for it: again='others'",
+        )
+    spent = [begin.charge for begin in blind if again == "charge" and begin.again != "others"]
+    total = tuple(sum(column) for column in zip(charge, *spent, strict=True))
+    if budget is not None and any(cost > limit for cost, limit in zip(total, budget, strict=True)):
+        raise SpentError(
+            f"the budget is spent: {spelled(budget)} a person, and this release would make it "
+            f"{spelled((total[0], total[1]))}",
+            hint="release nothing more of these people, or with more noise",
+        )
+
+
+def as_begun(history: History, mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with which a release was begun; refuse to go on with other noise."""
+    begun = history.begin.noise
+    try:
+        same = mechanism.in_version(begun.version) == begun
+    except ParameterError:  # the older version has no such noise
+        same = False
+    if not same:
+        raise ParameterError(
+            "the release was begun with another schema or other noise",
+            hint="finish it as it was begun, or begin anew: restart=True (--restart)",
+        )
+    return begun
+
+
+def unfit() -> StateError:
+    """Return our error for a release and a ledger of different age."""
+    return StateError(
+        "the ledger does not fit the release: one of them was restored from an older copy",
+        hint="put the newer one back, of both",
+    )
+
+
+def changed() -> StateError:
+    """Return our error for data that are not those of the unfinished release."""
+    return StateError(
+        "the data are not those with which the release was begun",
+        hint="finish it with the same data, or begin anew: restart=True (--restart)",
+    )
+
+
+def otherwise(what: str) -> StateError:
+    """Return our error for bytes that are not those that the ledger knows."""
+    return StateError(
+        f"{what} came out otherwise than before: another version of versadp or of arrow made it",
+        hint="finish it with the versions with which it was begun",
+    )
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Turn what the system says about a disk that does not take what is written into our error."""
+    try:
+        yield
+    except OSError as problem:
+        raise cannot_write(problem) from None
+
+
+def cannot_write(problem: BaseException) -> ReleaseError:
+    """Return our error for a disk that does not take what is written."""
+    return ReleaseError(
+        f"the release cannot be written ({_reason(problem)})",
+        hint="nothing of it can be seen yet; mend this and run the same command again: it goes on where it stopped",
+    )
+
+
+def _reason(problem: BaseException) -> str:
+    number = getattr(problem, "errno", None)
+    return errno.errorcode.get(number, type(problem).__name__) if isinstance(number, int) else type(problem).__name__

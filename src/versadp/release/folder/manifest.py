@@ -1,0 +1,191 @@
+"""The manifest of a release: what an analyst needs to know, and digests of the released parts.
+
+Schema, noise, rows and the privacy statement at both units; no key, no raw value, no digest of raw content, nothing
+about the machine. A manifest has the version of its mechanism; version 1 also says each numeric column's grid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from versadp.errors import ReleaseError, VersadpError
+from versadp.release.durable import create, sha256
+from versadp.release.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+MANIFEST = "manifest.json"
+MAX_MANIFEST = 64 * 2**20
+_FORMAT, _VERSIONS = "versadp release", (1, 2)
+_FIELDS = {"mechanism": dict, "rows": int, "insecure": bool, "parts": list, "privacy": dict, "digest": str}
+_PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
+_PART_NAME = re.compile(r"part-[0-9]{5}\.parquet")
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """One file of released records: its name in the folder, and what must be found under it.
+
+    Examples
+    --------
+    >>> PartFile.from_dict({"file": "part-00000.parquet", "rows": 3, "bytes": 846, "sha256": "78b3"})
+    PartFile(name='part-00000.parquet', rows=3, size=846, sha256='78b3')
+    """
+
+    name: str
+    rows: int
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, rows: int) -> PartFile:
+        """Return what is to be said about a file that was just written."""
+        return cls(path.name, rows, path.stat().st_size, sha256(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what stands in a manifest, and in the ledger."""
+        return {"file": self.name, "rows": self.rows, "bytes": self.size, "sha256": self.sha256}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> PartFile:
+        """Read what `to_dict` wrote."""
+        if not isinstance(data, dict) or {key: type(value) for key, value in data.items()} != _PART or data["rows"] < 0:
+            raise spoilt("the manifest's list of parts is not valid")
+        # a name that climbs out of the folder is an attack, not a part
+        if not _PART_NAME.fullmatch(data["file"]):
+            raise spoilt("the manifest names a part that versadp does not write")
+        return cls(*(data[key] for key in _PART))
+
+    def is_in(self, folder: Path) -> bool:
+        """Return whether a folder has a file of this name and size."""
+        try:
+            return (folder / self.name).stat().st_size == self.size and (folder / self.name).is_file()
+        except OSError:
+            return False
+
+    def is_intact(self, folder: Path) -> bool:
+        """Return whether a folder has this file to the last byte."""
+        try:
+            return self.is_in(folder) and sha256(folder / self.name) == self.sha256
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is said about a release; `Manifest.of` makes one, `read_manifest` reads one and checks it."""
+
+    mechanism: Mechanism
+    parts: tuple[PartFile, ...]
+    insecure: bool
+    privacy: dict[str, Any]
+    digest: str
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, parts: Iterable[PartFile], *, insecure: bool = False) -> Manifest:
+        """Return the manifest of a release that consists of these parts."""
+        from versadp.release.target.statement import privacy_figures
+
+        parts = tuple(parts)
+        figures = privacy_figures(mechanism, sum(part.rows for part in parts))
+        made = cls(mechanism, parts, insecure, figures, "")
+        return replace(made, digest=digest_of(made.to_dict()))
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return sum(part.rows for part in self.parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries and numbers, in the order in which they are written."""
+        noise = self.mechanism.to_dict()
+        return {
+            "format": _FORMAT,
+            "version": noise["version"],
+            "mechanism": noise,
+            **_grid(self.mechanism),
+            "rows": self.rows,
+            "insecure": self.insecure,
+            "parts": [part.to_dict() for part in self.parts],
+            "privacy": self.privacy,
+            "digest": self.digest,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Manifest:
+        """Read what `to_dict` wrote, and refuse anything else."""
+        if not isinstance(data, dict):
+            raise spoilt("the manifest is not a JSON object")
+        known = data.get("format") == _FORMAT and data.get("version") in _VERSIONS
+        if not known or set(data) != {"format", "version", *_FIELDS, *(["grid"] if data["version"] == 1 else [])}:
+            raise spoilt("this is not a release folder, or one of a version that this versadp does not know")
+        if data["digest"] != digest_of(data):
+            raise ReleaseError("the manifest was edited", hint="fetch the release again; parameters cannot be changed")
+        mechanism = _mechanism(data)
+        if wrong := [key for key, kind in _FIELDS.items() if type(data[key]) is not kind]:
+            raise spoilt(f"the manifest is not valid: {', '.join(wrong)}")
+        made = cls(
+            mechanism, tuple(map(PartFile.from_dict, data["parts"])), data["insecure"], data["privacy"], data["digest"]
+        )
+        if made.rows != data["rows"] or not made.parts:
+            raise spoilt("the manifest's row counts do not add up")
+        return made
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder, in place of one that may be there."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        create(folder / MANIFEST, text.encode(), mode=0o666)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a folder's manifest and check it; of the parts only what it says about them."""
+    try:
+        if (folder / MANIFEST).stat().st_size > MAX_MANIFEST:
+            raise spoilt("the manifest is too large to be one")
+        data = json.loads((folder / MANIFEST).read_bytes())
+    except OSError:
+        raise ReleaseError(
+            f"{str(folder)!r} is not a release folder: it has no readable {MANIFEST}",
+            hint="give the folder that versadp wrote",
+        ) from None
+    except (ValueError, RecursionError):
+        raise spoilt("the manifest is not valid JSON") from None
+    return Manifest.from_dict(data)
+
+
+def digest_of(data: dict[str, Any]) -> str:
+    """Return the digest of everything in a manifest but itself: of released facts only."""
+    body = {key: value for key, value in data.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def spoilt(message: str) -> ReleaseError:
+    """Return our error for a release that is not what it was."""
+    return ReleaseError(message, hint="fetch the release again")
+
+
+def _mechanism(data: dict[str, Any]) -> Mechanism:
+    """Return a manifest's mechanism, once the manifest is known to be of its version."""
+    try:
+        mechanism = Mechanism.from_dict(data["mechanism"])
+    except VersadpError as problem:
+        raise spoilt(f"the manifest's mechanism is not valid: {problem.message}") from None
+    if data["version"] != mechanism.version:
+        raise spoilt("the manifest's version is not that of its mechanism")
+    if any(data[key] != value for key, value in _grid(mechanism).items()):
+        raise spoilt("the manifest's grid does not fit its mechanism")
+    return mechanism
+
+
+def _grid(mechanism: Mechanism) -> dict[str, dict[str, int]]:
+    """Return what version 1 says about grids, the m of each column's `lower + k * width / 2^m`; later ones nothing."""
+    if mechanism.version != 1:
+        return {}
+    return {"grid": {name: m for block in mechanism.blocks for name, m in block.grid().items()}}
