@@ -61,7 +61,8 @@ def copies(mechanism: Mechanism, record: Mapping[str, float], n: int) -> Any:
 
 def scores(mechanism: Mechanism, pair: Pair, table: Any) -> Array:
     """Return the log likelihood ratio of `other` against `null` for each released record."""
-    return np.sum([block.log_ratio(*_seen(block, mechanism, pair, table)) for block in mechanism.blocks], axis=0)
+    ratios = [block.log_ratio(*_seen(block, mechanism, pair, table)) for block in mechanism.blocks]
+    return np.asarray(np.sum(ratios, axis=0))
 
 
 def events(mechanism: Mechanism, pair: Pair, table: Any) -> dict[str, NDArray[np.bool_]]:

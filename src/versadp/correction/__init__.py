@@ -5,8 +5,8 @@
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
 
-The last three are shortcuts for zero-inflated Laplace noise on one block: v is the score extended outside the domain, and
-everything is in noise units, a column divided by its noise scale, so that the noise is ZIL(r, I).
+The last three are shortcuts for zero-inflated Laplace noise on one block: v is the score extended outside the domain,
+and everything is in noise units, a column divided by its noise scale, so that the noise is ZIL(r, I).
 """
 
 from versadp.correction.analytic import Analytic

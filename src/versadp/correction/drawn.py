@@ -1,6 +1,6 @@
 """Correction by the blocks' own inverses: any loss, any blocks.
 
-    sum over a record's signed points of weight * score(point),    points of several blocks multiplied (`noise/points.py`)
+    sum over a record's signed points of weight * score(point),    those of several blocks multiplied
 
 It is the general way: it asks nothing of a block but its points. Where the noise is zero-inflated Laplace on one block,
 `signed.py` does the same with fewer draws for records far away, and several extensions at once.
@@ -46,8 +46,10 @@ class Drawn:
     def prepare(self, records: Records, rng: np.random.Generator) -> Rows:
         """Write out the points of some records."""
         assert records.released is not None
-        at = {name: j for j, name in enumerate(self.units.names)}
-        inverses = [block.points(records.released[[at[c] for c in block.columns]], rng, self.how) for block in self.blocks]
+        by_name = dict(zip(self.units.names, records.released, strict=True))
+        inverses = [
+            block.points(np.stack([by_name[name] for name in block.columns]), rng, self.how) for block in self.blocks
+        ]
         record, columns, weight = product(*inverses)
         if records.weight is not None:
             weight = weight * records.weight[record]

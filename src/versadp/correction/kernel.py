@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+
 @summing
 def add_scores(m: Array, s: Array, weight: Array, record: NDArray[np.int64], out: Array) -> None:
     """Add `weight[g, i] s[i] m[i]` of each point i to row `record[i]` of the scores `out` (n, G, p)."""

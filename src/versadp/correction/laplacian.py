@@ -3,9 +3,9 @@
     v(X1) - ((1 - r)/2) mean over draws of Lap v(X1 + S),      v(x) = psi(P(x)) A(q(x))
 
 psi = s(u) m is the score; P clips softly, column by column, `P_j = c_j + e_j k/(k + |e_j|)` with c the nearest point of
-the box and e = x - c; A is the factor of the extension, q = |e|^2. P and A have continuous gradients and bounded second derivatives on
-the border of the box, so there are no surface terms. With `alpha` the slope of the index, g = 2 A_q e and
-`Lap A = 4 q A_qq + 2 A_q #{e_j != 0}`,
+the box and e = x - c; A is the factor of the extension, q = |e|^2. P and A have continuous gradients and bounded second
+derivatives on the border of the box, so there are no surface terms. With `alpha` the slope of the index, g = 2 A_q e
+and `Lap A = 4 q A_qq + 2 A_q #{e_j != 0}`,
 
     Lap v_i = m_i [A (s'' Σ a_j² P'_j² + s' Σ a_j P''_j) + 2 s' Σ a_j P'_j g_j + s Lap A]
               + (noisy i) [2 A s' a_c P'_c² + A s P''_c + 2 s g_c P'_c].

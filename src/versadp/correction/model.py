@@ -77,7 +77,7 @@ class Records:
             name: None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
             for name in _BY_RECORD
         }
-        released = None if first.released is None else np.concatenate([part.released for part in parts], axis=1)  # type: ignore[misc] # all or none
+        released = None if first.released is None else np.concatenate([part.released for part in parts], axis=1)
         return cls(np.concatenate([part.z for part in parts]), public, released=released, **some)
 
 

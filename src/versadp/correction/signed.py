@@ -83,7 +83,8 @@ class Signed:
     @property
     def points(self) -> int:
         """Numbers that are kept for a record, at most on average."""
-        each = max(self.model.size, self.model.width) + len(self.extensions) + 2  # a row, factors, response, whose it is
+        # a row, factors, response, whose it is
+        each = max(self.model.size, self.model.width) + len(self.extensions) + 2
         if not self.second:
             return each
         return each * (2 if self.inside else 1 + self.near * (2 if self.paired else 1))

@@ -8,8 +8,8 @@
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
 | efficient | the combination of `docs/efficient.md` | smooth losses with linear designs; others above rate 0 |
 
-These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the blocks'
-own points under "efficient" and "drcl".
+These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
+blocks' own points under "efficient" and "drcl".
 """
 
 from __future__ import annotations

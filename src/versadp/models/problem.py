@@ -1,9 +1,9 @@
 """From a release, a formula and a loss to what estimation works on.
 
-A model touches some of the mechanism's blocks, and only their noise is undone. Where it is zero-inflated Laplace noise on
-one block, linear designs are fitted in noise units, `z = (x - centre)/sigma`, where the noise is ZIL(r, I); otherwise in
-widths. With an intercept the centre is the middle of the box, so that estimates do not depend on where a column's zero
-is. Coefficients and covariance are mapped back linearly.
+A model touches some of the mechanism's blocks, and only their noise is undone. Where it is zero-inflated Laplace noise
+on one block, linear designs are fitted in noise units, `z = (x - centre)/sigma`, where the noise is ZIL(r, I);
+otherwise in widths. With an intercept the centre is the middle of the box, so that estimates do not depend on where a
+column has its zero. Coefficients and covariance are mapped back linearly.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Reader:
         if self.coding is not None:
             assert self.design is not None
             response = self.coding(finite(self.design.response_at(public)))
-        released = np.array(noisy) if self.raw else None
+        released = np.array(noisy).reshape(self.units.dim, rows) if self.raw else None
         return Records(self.units.from_columns(noisy, rows), public, design, response, weight, released)
 
 

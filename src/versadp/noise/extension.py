@@ -72,7 +72,7 @@ class Extension:
     array([1., 1.])
     """
 
-    name: str = "none"
+    name = "none"
     clip: ClassVar[bool] = False
     compact: ClassVar[bool] = False
 
@@ -165,11 +165,11 @@ class Damped(Extension):
     """
 
     width: float = 2.5
-    name: ClassVar[str] = "damped"
+    name = "damped"  # no annotation: it is no field
     compact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        inputs.number("the width of a damped extension, in noise units,", self.width, 0, np.inf, open_low=True, open_high=True)
+        inputs.number("the width of a damped extension", self.width, 0, np.inf, open_low=True, open_high=True)
 
     def value(self, q: Array) -> Array:
         """Return the factor."""

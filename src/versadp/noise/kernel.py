@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
+
 _BITS = 52 - SPLIT_BITS
 _FIRST = (1023 - 1) << SPLIT_BITS
 _FRACTION = (1 << 52) - 1
@@ -158,7 +160,7 @@ def redraw(
 
 
 @compiled
-def distance2(z: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def distance2(z: Array, lower: Array, upper: Array, out: Array) -> None:
     """Write squared distances to the box."""
     for i in range(z.shape[0]):
         q = 0.0
@@ -169,7 +171,7 @@ def distance2(z: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray
 
 
 @compiled
-def clip_to_box(z: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def clip_to_box(z: Array, lower: Array, upper: Array, out: Array) -> None:
     """Write squared distances to the box, and move points to the nearest of the box."""
     for i in range(z.shape[0]):
         q = 0.0

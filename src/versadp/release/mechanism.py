@@ -9,7 +9,7 @@ Accounting composes the blocks, correction multiplies the inverses of those that
 The second is short for the paper's mechanism: `ZeroInflated` on all numbers together, `Response` on each category.
 
 **Versions.** A mechanism carries the version of its format. One that was read from version 1 (JSON, manifest or ledger)
-keeps version 1's dictionary and its derivation of noise for ever, so that an old release can be resumed and appended to.
+keeps version 1's dictionary and its derivation of noise for ever, so that an old release can go on.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Mechanism:
         """Return the same noise law in another version of the format, whose noise is derived otherwise."""
         if version not in {1, VERSION}:
             raise ParameterError(f"there is no version {version} of a mechanism")
-        noise = {block.columns: block.spec for block in self._blocks}
+        noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version == 1 and list(noise.items()) != _spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
         other = Mechanism(self._schema, noise=noise, target=self._target if version > 1 else None)
@@ -340,7 +340,8 @@ def _blocks(schema: Schema, noise: Any) -> tuple[Block, ...]:
         blocks.append(spec.on({name: schema.columns[name] for name in names}))
     if missing := [name for name in schema.private if name not in seen]:
         raise ParameterError(
-            f"private columns without noise: {', '.join(map(repr, missing))}", hint="give them some, or make them public"
+            f"private columns without noise: {', '.join(map(repr, missing))}",
+            hint="give them some, or make them Public",
         )
     return tuple(blocks)
 

@@ -184,7 +184,7 @@ class Release:
             for name, values in zip(names, second, strict=True)
         }
         if not again:
-            raise ParameterError("no numeric column has noise that can be added again: there is no second randomisation")
+            raise ParameterError("no numeric column has noise that can be added again", hint="use augment")
         columns = released_columns(table.private | again, table.public, self.mechanism.schema)
         return build_frame(columns, table.kind)
 
