@@ -99,9 +99,22 @@ def test_reusing_noise_fails():
     assert not vdp.audit(mech, n=N, path=shared).passed
 
 
-@pytest.mark.parametrize("options", [{"n": 10}, {"n": True}, {"n": 1e6}, {"unit": "person"}, {"confidence": 1.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 10},
+        {"n": True},
+        {"n": 1e6},
+        {"unit": "person"},
+        {"confidence": 1.0},
+        {"confidence": "0.9"},
+        {"delta": True},
+        {"delta": "0.1"},
+        {"delta": 2.0},
+    ],
+)
 def test_bad_input(options):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=next(iter(options))):
         vdp.audit(mechanism(), **({"n": 2000} | options))
 
 

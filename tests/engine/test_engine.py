@@ -10,29 +10,29 @@ from versadp.engine import Local, Pool, as_engine
 from versadp.errors import DataError, ParameterError
 from versadp_tests.engine_work import fail_on_three, moments
 
-ENGINES = [Local(), Pool("threads", 3), Pool("processes", 2)]
+OURS = [Local(), Pool("threads", 3), Pool("processes", 2)]
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.name)
+@pytest.mark.parametrize("engine", OURS, ids=lambda e: e.name)
 def test_every_engine_gives_the_same_bytes(engine):
-    batches = [np.random.default_rng(i).normal(size=100) for i in range(20)]
-    expected = Local().sum(moments, batches)
-    result = engine.sum(moments, iter(batches))
+    items = [np.random.default_rng(i).normal(size=100) for i in range(20)]
+    expected = Local().sum(moments, items)
+    result = engine.sum(moments, iter(items))
     assert result[0] == expected[0]
     assert (result[1] == [2000, 20]).all()
-    assert [r[0] for r in engine.map(moments, batches)] == [b.sum() for b in batches]
+    assert [r[0] for r in engine.map(moments, items)] == [item.sum() for item in items]
     assert engine.sum(moments, []) is None
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: e.name)
+@pytest.mark.parametrize("engine", OURS, ids=lambda e: e.name)
 def test_errors_arrive_whole(engine):
     with pytest.raises(DataError, match="three") as caught:
         list(engine.map(fail_on_three, range(50)))
     assert caught.value.hint == "not three"
 
 
-def test_batches_are_taken_as_needed():
-    """A stream larger than memory: only a few batches are under way."""
+def test_items_are_taken_as_needed():
+    """A stream larger than memory: only a few items are under way."""
     taken = []
 
     def stream():

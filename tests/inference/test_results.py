@@ -1,6 +1,7 @@
 """Results: agreement with statsmodels, refusal to show what is no estimate, and what cannot be results."""
 
 import copy
+import dataclasses
 import json
 import pickle
 
@@ -11,6 +12,7 @@ import statsmodels.api as sm
 
 from versadp.display.tables import render
 from versadp.errors import EstimationError, ParameterError
+from versadp.estimation import Outcome
 from versadp.inference import Results, Terms
 from versadp_tests.inference_cases import HEADER, NAMES, make
 
@@ -89,6 +91,20 @@ def test_arithmetic_with_estimates_is_plain():
     assert repr(params.copy()) == repr(np.asarray(params))
 
 
+def test_results_are_a_frozen_dataclass():
+    res = make()
+    assert dataclasses.is_dataclass(Results)
+    for name in ("nobs", "params", "cov", "something new"):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(res, name, 3)
+    order = ["params", "cov", "names", "outcome", "nobs", "loss", "method"]
+    assert [each.name for each in dataclasses.fields(Results)][:7] == order
+    assert not hasattr(Results, "params")  # no default: it must be given
+    other = dataclasses.replace(res, loss="squared")
+    assert (other.loss, other.params["age"], other.predict_link) == ("squared", res.params["age"], "logistic")
+    assert other != res
+
+
 def test_results_cannot_be_changed():
     res = make()
     with pytest.raises(AttributeError):
@@ -140,7 +156,29 @@ def test_without_convergence_the_summary_says_what_to_do():
             assert "epsilon" in text
             assert "9.75" not in text
             assert "std error" not in text
-    assert "exact_rate" in str(make(outcome="diverged").summary())
+
+
+@pytest.mark.parametrize("outcome", [each for each in Outcome if each != "converged"])
+def test_an_outcome_speaks_for_itself(outcome):
+    res = make(outcome=str(outcome), params=None, cov=None)
+    assert res.outcome is outcome
+    for text in (str(res.summary()), res.summary().to_html()):
+        assert f"What happened: {outcome.happened}" in text
+        assert f"What to do: {outcome.advice}" in text
+    with pytest.raises(EstimationError) as caught:
+        _ = res.params
+    assert outcome.happened in caught.value.message
+    assert caught.value.hint == outcome.advice
+
+
+@pytest.mark.parametrize("outcome", ["indefinite", Outcome.ITERATIONS])
+def test_nothing_of_what_the_solver_was_left_with_is_kept(outcome):
+    left = {"params": [1.25, 9.75, np.nan], "cov": np.full((3, 3), 8.25)}
+    res = make(outcome=outcome, **left)
+    everything = repr(vars(res)) + repr(res.to_dict()) + repr(pickle.dumps(res)) + str(res.summary())
+    assert not any(number in everything for number in ("1.25", "9.75", "8.25"))
+    assert res == make(outcome=outcome, params=None, cov=None)
+    assert "1.25" in repr(vars(make(params=[1.25, 9.75, 0.0])))
 
 
 @pytest.mark.parametrize(
@@ -157,8 +195,18 @@ def test_without_convergence_the_summary_says_what_to_do():
         ({"params": ["a", "b", "c"]}, ParameterError, "shape"),
         ({"names": ("a", "a", "b")}, ParameterError, "differ"),
         ({"names": (), "params": []}, ParameterError, "differ"),
-        ({"effective_n": np.nan}, EstimationError, "not finite"),
-        ({"weights": {"zero": np.nan}}, EstimationError, "not finite"),
+        ({"effective_n": np.nan}, EstimationError, r"effective_n must be a number in \[0, inf\)"),
+        ({"effective_n": "many"}, EstimationError, "effective_n"),
+        ({"effective_n": True}, EstimationError, "effective_n"),
+        ({"effective_n": -1.0}, EstimationError, "effective_n"),
+        ({"weights": {"zero": np.nan}}, EstimationError, "weight of 'zero'"),
+        ({"weights": {"zero": np.inf}}, EstimationError, "weight of 'zero'"),
+        ({"weights": {"zero": "0.5"}}, EstimationError, "weight of 'zero'"),
+        ({"nobs": 1000.0}, ParameterError, "nobs must be a whole number"),
+        ({"nobs": True}, ParameterError, "nobs"),
+        ({"nobs": -1, "outcome": "stalled"}, ParameterError, "nobs"),
+        ({"outcome": "splendid"}, ParameterError, "no outcome 'splendid'"),
+        ({"outcome": None}, ParameterError, "no outcome"),
         ({"predict_link": "probit"}, ParameterError, "no link"),
         ({"predict_link": 3}, ParameterError, "name or a function"),
         ({"design": "y ~ x"}, ParameterError, "Terms"),
@@ -227,7 +275,7 @@ def test_html_is_escaped():
     res = make(
         names=(bad, "b", "c"), design=None, formula=bad, header={bad: bad}, loss=bad, method=bad, weights={bad: 1}
     )
-    lost = make(names=(bad, "b", "c"), design=None, formula=bad, outcome=bad, advice=bad, header={bad: bad})
+    lost = make(names=(bad, "b", "c"), design=None, formula=bad, outcome="diverged", advice=bad, header={bad: bad})
     for text in (res.summary().to_html(), res.coef_table()._repr_html_(), lost.summary().to_html()):
         assert "<script" not in text
         assert "&lt;script&gt;" in text

@@ -6,6 +6,7 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import ParameterError
+from versadp.models import Bootstrap
 
 KEY = bytes(range(7, 39))
 SCHEMA = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()})
@@ -41,5 +42,19 @@ def test_deterministic_and_from_a_folder(release, tmp_path):
 
 @pytest.mark.parametrize("reps", [0, 1, True, 2.5])
 def test_bad_reps(release, reps):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="reps"):
         vdp.bootstrap(release, "y ~ x", reps=reps)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, None, "a"])
+def test_bad_seeds(release, seed):
+    with pytest.raises(ParameterError, match="random_state"):
+        vdp.bootstrap(release, "y ~ x", reps=2, random_state=seed)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, np.nan, True, "0.95"])
+def test_bad_levels(level):
+    found = Bootstrap(("x",), np.arange(20.0)[:, None], 0)
+    assert found.conf_int(0.9)["x"] == pytest.approx((0.95, 18.05))
+    with pytest.raises(ParameterError, match="level"):
+        found.conf_int(level)

@@ -5,11 +5,11 @@ import numpy as np
 from versadp.errors import DataError
 
 
-def moments(batch):
-    return batch.sum(), np.array([len(batch), 1.0]), (batch.max(),)
+def moments(item):
+    return item.sum(), np.array([len(item), 1.0]), (item.max(),)
 
 
-def fail_on_three(batch):
-    if batch == 3:
+def fail_on_three(item):
+    if item == 3:
         raise DataError("three", hint="not three")
-    return batch
+    return item

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.auditing.neighbours import Pair, copies, events, scores, worst_pair
-from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,12 +114,10 @@ def audit(
     >>> print(audit(Mechanism(Schema({"x": Bounded(0, 1)}), scale=1.4, exact_rate=0.05), n=20_000).passed)
     True
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1000:
-        raise ParameterError("n must be a whole number, 1000 or more")
-    if not 0.5 <= confidence < 1:
-        raise ParameterError("confidence must lie in [0.5, 1)")
+    n = inputs.whole("n", n, 1000)
+    confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     profile = mechanism.privacy(unit) if claim is None else claim
-    at = float(profile.delta(1.0)) if delta is None else float(delta)
+    at = float(profile.delta(1.0)) if delta is None else inputs.number("delta", delta, 0, 1)
     claimed = profile.epsilon(at)
     pair = worst_pair(mechanism, unit)
     run = path or (lambda table: mechanism.release(table).frame)

@@ -10,6 +10,7 @@ import click
 
 import versadp as vdp
 from versadp.cli.options import style_option
+from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
     from versadp.inference import Results
@@ -45,8 +46,7 @@ def fit(
 
     Exits with 1 if there is no estimate.
     """
-    if not 0 < level < 1:
-        raise vdp.errors.ParameterError("--level must be between 0 and 1", hint="e.g. 0.95")
+    check_level(level, "--level")  # before the work
     results: Results = vdp.fit(vdp.load(folder), formula, loss=_loss(loss, tau), **options)
     if save is not None:
         results.save(save)

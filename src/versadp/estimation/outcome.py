@@ -7,7 +7,7 @@ than to converge, and whoever asks what became of a fit gets the same words ever
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NoReturn, Self
+from typing import Self
 
 from versadp.errors import ParameterError
 
@@ -26,9 +26,9 @@ class Outcome(StrEnum):
     --------
     >>> Outcome.INDEFINITE == "indefinite"
     True
-    >>> Outcome("stalled").happened
+    >>> Outcome.read("stalled").happened
     'no step reduces the corrected score'
-    >>> Outcome("splendid")
+    >>> Outcome.read("splendid")
     Traceback (most recent call last):
     ...
     versadp.errors.ParameterError: there is no outcome 'splendid'
@@ -68,5 +68,9 @@ class Outcome(StrEnum):
         return member
 
     @classmethod
-    def _missing_(cls, value: object) -> NoReturn:
-        raise ParameterError(f"there is no outcome {str(value)!r}", hint=f"choose from {', '.join(cls)}")
+    def read(cls, name: object) -> Outcome:
+        """Return an outcome from its name, or as it is."""
+        for outcome in cls:
+            if outcome == name:
+                return outcome
+        raise ParameterError(f"there is no outcome {str(name)!r}", hint=f"choose from {', '.join(cls)}")

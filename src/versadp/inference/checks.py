@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
@@ -34,6 +38,20 @@ def check_array(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> 
     return array
 
 
+def check_level(level: Any, name: str = "level") -> float:
+    """Return the level of an interval.
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+    ...
+    versadp.errors.ParameterError: level must be a number in (0, 1), not 95
+      hint: e.g. 0.95
+    """
+    return inputs.number(name, level, 0, 1, open_low=True, open_high=True, hint="e.g. 0.95")
+
+
 def check_covariance(cov: ArrayLike | None, size: int) -> Array:
     """Return a covariance, made exactly symmetric.
 
@@ -51,6 +69,34 @@ def check_covariance(cov: ArrayLike | None, size: int) -> Array:
     if (np.abs(array - array.T) > 1e-6 * np.outer(sd, sd)).any():
         raise EstimationError("the covariance is not symmetric")
     return (array + array.T) / 2
+
+
+def check_size(name: str, value: Any) -> float | None:
+    """Return a number of records, which need not be whole; None if there is none.
+
+    Examples
+    --------
+    >>> check_size("effective_n", 321.5)
+    321.5
+    """
+    return None if value is None else inputs.number(name, value, 0, np.inf, open_high=True, error=EstimationError)
+
+
+def check_weights(weights: Mapping[str, Any] | None) -> Mapping[str, float] | None:
+    """Return the weights of a combination, which may be negative, so that nobody can change them.
+
+    Examples
+    --------
+    >>> check_weights({"zero": 1.5, "clip": -0.5})["clip"]
+    -0.5
+    """
+    if weights is None:
+        return None
+    return MappingProxyType({str(member): _finite(f"the weight of {member!r}", w) for member, w in weights.items()})
+
+
+def _finite(name: str, value: Any) -> float:
+    return inputs.number(name, value, -np.inf, np.inf, open_low=True, open_high=True, error=EstimationError)
 
 
 def read_terms(design: Any, names: tuple[str, ...]) -> Terms | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from versadp.display.tables import render
-from versadp.errors import ParameterError
+from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +118,6 @@ def interval(centre: Array, error: Array, level: float) -> Array:
     """
     from scipy.special import ndtri
 
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise ParameterError("level must be a number between 0 and 1", hint="e.g. 0.95")
+    level = check_level(level)
     half = float(ndtri(0.5 + level / 2)) * error
     return np.stack([centre - half, centre + half], axis=-1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from versadp.formula.terms import Terms
 
     Array = NDArray[np.float64]
-    Link = Callable[[Array], Array]
+    Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -66,31 +66,59 @@ def exponential(u: Array) -> Array:
         return np.exp(u)
 
 
-LINKS: dict[str, Link] = {"identity": identity, "logistic": logistic, "exponential": exponential}
+CUSTOM = "custom"
+"""Stands in a file for a link that is a function of the user's own."""
+
+LINKS: dict[str, Function] = {"identity": identity, "logistic": logistic, "exponential": exponential}
 
 
-def read_link(link: str | Link | None) -> tuple[str | None, Link | None]:
-    """Return a link's name, if it has one under which it can be saved, and the function.
+@dataclass(frozen=True)
+class Link:
+    """How a linear predictor becomes a prediction.
+
+    Attributes
+    ----------
+    name : str or None
+        Under which it is saved; "custom" for a function of the user's own, None if there is no prediction.
+    function : callable or None
+        None also for a user's function that was not saved with the results.
 
     Examples
     --------
-    >>> read_link("logistic")[0]
-    'logistic'
+    >>> Link.read("logistic").function(np.array([0.0]))
+    array([0.5])
+    >>> Link.read(np.tanh).name
+    'custom'
     """
-    if link is None:
-        return None, None
-    if isinstance(link, str):
-        if link not in LINKS:
-            raise ParameterError(
-                f"there is no link {link!r}", hint=f"choose from {', '.join(LINKS)}, or give a function"
-            )
-        return link, LINKS[link]
-    if not callable(link):
-        raise ParameterError("a link is a name or a function")
-    return next((name for name, function in LINKS.items() if function is link), None), link
+
+    name: str | None
+    function: Function | None
+
+    @classmethod
+    def read(cls, link: str | Function | None) -> Link:
+        """Return a link from its name, from a function, or none."""
+        if link is None:
+            return cls(None, None)
+        if isinstance(link, str):
+            if link == CUSTOM:  # read from a file
+                return cls(CUSTOM, None)
+            if link not in LINKS:
+                known = ", ".join(LINKS)
+                raise ParameterError(f"there is no link {link!r}", hint=f"choose from {known}, or give a function")
+            return cls(link, LINKS[link])
+        if not callable(link):
+            raise ParameterError("a link is a name or a function")
+        return cls(next((name for name, known in LINKS.items() if known is link), CUSTOM), link)
+
+    def need(self) -> Function:
+        """Return the function, or say why there is none."""
+        if self.function is not None:
+            return self.function
+        lost, none = "its link was a function, which a file does not hold", "its loss has no linear predictor"
+        raise ParameterError(f"this fit does not predict: {lost if self.name == CUSTOM else none}")
 
 
-def predict(matrix: Array, params: Array, cov: Array, link: Link, level: float | None) -> Array | Prediction:
+def predict(matrix: Array, params: Array, cov: Array, link: Function, level: float | None) -> Array | Prediction:
     """Return predictions at the rows of a model matrix, with bands if a level is given.
 
     Examples

@@ -7,19 +7,24 @@ A fit that did not converge has no estimate: asking for one is an error, and the
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
+from versadp.estimation.outcome import Outcome
 from versadp.inference import storage
-from versadp.inference.checks import check_array, check_covariance, read_terms
+from versadp.inference.checks import check_array, check_covariance, check_size, check_weights, read_terms
 from versadp.inference.coefficients import CoefTable, coefficient_table, interval, z_and_p
 from versadp.inference.constraints import read_constraints
+from versadp.inference.estimated import Estimated
 from versadp.inference.named import NamedArray
-from versadp.inference.prediction import Prediction, model_matrix, predict, read_link
+from versadp.inference.prediction import Link, Prediction, model_matrix, predict
+from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
 from versadp.inference.wald import WaldTest, wald
 
@@ -29,12 +34,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from versadp.formula.terms import Terms
+
     Array = NDArray[np.float64]
 
-CONVERGED = "converged"
-_ADVICE = "more records, a larger exact_rate, fewer noisy columns in the model, or another method may give an estimate"
 
-
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What a fit found, made by `versadp.fit`.
 
@@ -46,8 +51,8 @@ class Results:
         Their estimated covariance.
     names : sequence of str
         Names of the coefficients.
-    outcome : str
-        "converged", or what went wrong.
+    outcome : Outcome
+        "converged", or what went wrong; its name will do.
     nobs : int
         Number of records.
     loss, method : str
@@ -60,7 +65,7 @@ class Results:
         Weights of the members of a combination.
     predict_link : str or callable, optional
         Monotone function from the linear predictor to the response: "identity", "logistic", "exponential", or one of
-        the user's own, which cannot be saved.
+        the user's own (such as a loss's `mean`), which cannot be saved.
     design : Terms or object with `terms`, optional
         The right side of the formula, for predictions.
     advice : str, optional
@@ -78,98 +83,77 @@ class Results:
     Wald test: chi-square 25 with 1 degree of freedom, p = 5.733e-07
     """
 
-    def __init__(
-        self,
-        params: ArrayLike | None,
-        cov: ArrayLike | None,
-        names: Sequence[str],
-        outcome: str,
-        nobs: int,
-        *,
-        loss: str,
-        method: str,
-        formula: str | None = None,
-        header: Mapping[str, str] | None = None,
-        effective_n: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        predict_link: str | Callable[[Array], Array] | None = None,
-        design: Any = None,
-        advice: str | None = None,
-    ) -> None:
-        names = tuple(map(str, names))
+    params: Estimated = Estimated()  # noqa: RUF009 - what guards the field, and no default
+    cov: Estimated = Estimated()  # noqa: RUF009
+    names: tuple[str, ...]  # type: ignore[misc] # which takes what guards a field for its default
+    outcome: Outcome  # type: ignore[misc]
+    nobs: int  # type: ignore[misc]
+    _: KW_ONLY
+    loss: str
+    method: str
+    formula: str | None = None
+    header: Mapping[str, str] = field(default_factory=dict)
+    effective_n: float | None = None
+    weights: Mapping[str, float] | None = None
+    predict_link: str | Callable[[Array], Array] | None = None
+    design: Terms | None = None
+    advice: str | None = None
+
+    def __post_init__(self) -> None:
+        names, outcome = tuple(map(str, self.names)), Outcome.read(self.outcome)
+        nobs = inputs.whole("nobs", self.nobs, 0)
         if not names or len(set(names)) != len(names):
             raise ParameterError("coefficients need names that differ from each other")
-        known = str(outcome) == CONVERGED
-        if known and nobs < len(names):
+        self._settle(names=names, outcome=outcome, nobs=nobs, loss=str(self.loss), method=str(self.method))
+        if self.converged and nobs < len(names):
             raise EstimationError(
                 f"there are {nobs} records for {len(names)} coefficients", hint="fit fewer terms, or use more records"
             )
-        link_name, link = (predict_link, None) if predict_link == storage.CUSTOM else read_link(predict_link)
-        self._set(
-            names=names,
-            outcome=str(outcome),
-            nobs=int(nobs),
-            loss=str(loss),
-            method=str(method),
-            formula=formula,
-            advice=advice,
-            effective_n=None if effective_n is None else float(check_array("effective_n", effective_n, ())),
-            header=MappingProxyType({str(label): str(fact) for label, fact in (header or {}).items()}),
-            weights=None
-            if weights is None
-            else MappingProxyType({str(m): float(check_array("a weight", w, ())) for m, w in weights.items()}),
+        self._settle(
             # what a solver was left with is no estimate and is not kept
-            _params=check_array("params", params, (len(names),)) if known else None,
-            _cov=check_covariance(cov, len(names)) if known else None,
-            _link=link,
-            _link_name=storage.CUSTOM if link is not None and link_name is None else link_name,
-            _terms=read_terms(design, names),
+            params=NamedArray(check_array("params", self.params, (len(names),)), names) if self.converged else None,
+            cov=NamedArray(check_covariance(self.cov, len(names)), names) if self.converged else None,
+            formula=None if self.formula is None else str(self.formula),
+            advice=None if self.advice is None else str(self.advice),
+            header=MappingProxyType({str(label): str(fact) for label, fact in (self.header or {}).items()}),
+            effective_n=check_size("effective_n", self.effective_n),
+            weights=check_weights(self.weights),
+            design=read_terms(self.design, names),
         )
+        _ = self.link  # which refuses what is no link
 
-    names: tuple[str, ...]
-    outcome: str
-    nobs: int
-    loss: str
-    method: str
-    formula: str | None
-    advice: str | None
-    effective_n: float | None
-    header: Mapping[str, str]
-    weights: Mapping[str, float] | None
-
-    def _set(self, **values: Any) -> None:
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"Results cannot be changed; {name!r} was to be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"Results cannot be changed; {name!r} was to be removed")
+    def _settle(self, **values: object) -> None:
+        """Put checked values into fields, while the object is made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def converged(self) -> bool:
         """True if there is an estimate."""
-        return self.outcome == CONVERGED
-
-    def _need_estimate(self) -> None:
-        if not self.converged:
-            raise EstimationError(f"not converged: {self.outcome}", hint=self.advice or _ADVICE)
+        return self.outcome is Outcome.CONVERGED
 
     @cached_property
-    def params(self) -> NamedArray:
-        """Estimates, by name or number."""
-        self._need_estimate()
-        return NamedArray(self.__dict__["_params"], self.names)
+    def link(self) -> Link:
+        """How a linear predictor becomes a prediction."""
+        return Link.read(self.predict_link)
+
+    def need_estimate(self) -> None:
+        """Raise if there is no estimate, with what happened and what to do."""
+        if not self.converged:
+            raise EstimationError(f"not converged: {self.outcome} ({self.outcome.happened})", hint=self._what_to_do)
+
+    @property
+    def _what_to_do(self) -> str:
+        return self.advice or self.outcome.advice
 
     def cov_params(self) -> NamedArray:
         """Return the estimated covariance of the estimates."""
-        self._need_estimate()
-        return NamedArray(self.__dict__["_cov"], self.names)
+        return self.cov
 
     @cached_property
     def bse(self) -> NamedArray:
         """Standard errors."""
-        return NamedArray(np.sqrt(np.diag(self.cov_params().values)), self.names)
+        return NamedArray(np.sqrt(np.diag(self.cov.values)), self.names)
 
     @property
     def zvalues(self) -> NamedArray:
@@ -206,7 +190,7 @@ class Results:
             Right sides.
         """
         matrix, right = read_constraints(R, q, self.names)
-        return wald(self.params.values, self.cov_params().values, matrix, right)
+        return wald(self.params.values, self.cov.values, matrix, right)
 
     def predict(self, data: Any, interval: float | None = None) -> Array | Prediction:
         """Predict at true records.
@@ -222,19 +206,12 @@ class Results:
         -------
         array, or Prediction with `estimate`, `lower` and `upper` if a level is given
         """
-        params, cov = self.params.values, self.cov_params().values
-        if self.__dict__["_link"] is None:
-            custom = self.__dict__["_link_name"] == storage.CUSTOM
-            why = (
-                "its link was a function, which a file does not hold" if custom else "its loss has no linear predictor"
-            )
-            raise ParameterError(f"this fit does not predict: {why}")
-        matrix = model_matrix(data, self.__dict__["_terms"], len(self.names))
-        return predict(matrix, params, cov, self.__dict__["_link"], interval)
+        params, cov, link = self.params.values, self.cov.values, self.link.need()
+        return predict(model_matrix(data, self.design, len(self.names)), params, cov, link, interval)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return the summary: `print` shows text, a notebook shows HTML."""
-        return summarise(self, self.coef_table(level) if self.converged else None, self.advice or _ADVICE)
+        return summarise(self, self.coef_table(level) if self.converged else None, self._what_to_do)
 
     def __repr__(self) -> str:
         return f"<Results: {self.formula or self.loss}, {self.nobs} records, {self.outcome}>"
@@ -244,12 +221,12 @@ class Results:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dictionaries, lists and numbers."""
-        return storage.to_dict(self)
+        return SavedResults.of(self).to_dict()
 
     @classmethod
     def from_dict(cls, data: Any) -> Results:
         """Read what `to_dict` wrote."""
-        return cls(**storage.arguments(data))
+        return cls(**SavedResults.from_dict(data).arguments())
 
     def save(self, path: str | Path) -> None:
         """Write the results to a JSON file."""
@@ -267,10 +244,10 @@ class Results:
         return hash((self.names, self.outcome, self.nobs, self.loss, self.method, self.formula))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (self.to_dict(), self.__dict__["_link"]))
+        return (_rebuild, (self.to_dict(), self.link.function))
 
 
 def _rebuild(data: dict[str, Any], link: Callable[[Array], Array] | None) -> Results:
     """Unpickle with the link itself, which JSON cannot hold."""
-    arguments = storage.arguments(data)
+    arguments = SavedResults.from_dict(data).arguments()
     return Results(**(arguments if link is None else arguments | {"predict_link": link}))

@@ -6,83 +6,167 @@ Python writes the shortest text that reads back as the same float64, so every nu
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from versadp import inputs
 from versadp.errors import ParameterError
+from versadp.estimation.outcome import Outcome
 from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from versadp.inference.results import Results
 
-CUSTOM = "custom"
-"""Stands in a file for a link that is a function of the user's own."""
+    Value = TypeVar("Value")
 
 _FORMAT = {"format": "versadp results", "version": 1}
-_PLAIN = ("names", "outcome", "nobs", "loss", "method", "formula", "header", "effective_n", "weights", "advice")
-_KEYS = {*_PLAIN, "params", "cov", "link", "terms"}
 
 
-def to_dict(results: Results) -> dict[str, Any]:
-    """Return results as plain dictionaries, lists and numbers."""
-    terms: Terms | None = results.__dict__["_terms"]
-    return _FORMAT | {
-        "names": list(results.names),
-        "outcome": results.outcome,
-        "params": results.params.values.tolist() if results.converged else None,
-        "cov": results.cov_params().values.tolist() if results.converged else None,
-        "nobs": results.nobs,
-        "loss": results.loss,
-        "method": results.method,
-        "formula": results.formula,
-        "header": dict(results.header),
-        "effective_n": results.effective_n,
-        "weights": None if results.weights is None else dict(results.weights),
-        "link": results.__dict__["_link_name"],
-        "terms": None if terms is None else [list(term) for term in terms.factors],
-        "advice": results.advice,
-    }
+@dataclass(frozen=True)
+class SavedResults:
+    """What a file of version 1 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+
+    Examples
+    --------
+    >>> from versadp.inference import Results
+    >>> res = Results([0.5], [[0.01]], ("age",), "converged", 1000, loss="squared", method="efficient")
+    >>> saved = SavedResults.of(res)
+    >>> saved.cov, saved.link
+    (((0.01,),), None)
+    >>> SavedResults.from_dict(saved.to_dict()) == saved
+    True
+    """
+
+    names: tuple[str, ...]
+    outcome: Outcome
+    params: tuple[float, ...] | None
+    cov: tuple[tuple[float, ...], ...] | None
+    nobs: int
+    loss: str
+    method: str
+    formula: str | None
+    header: Mapping[str, str]
+    effective_n: float | None
+    weights: Mapping[str, float] | None
+    link: str | None
+    terms: tuple[tuple[str, ...], ...] | None
+    advice: str | None
+
+    @classmethod
+    def of(cls, results: Results) -> SavedResults:
+        """Return what is saved of results."""
+        known, terms = results.converged, results.design
+        return cls(
+            names=results.names,
+            outcome=results.outcome,
+            params=tuple(results.params.tolist()) if known else None,
+            cov=tuple(map(tuple, results.cov.tolist())) if known else None,
+            nobs=results.nobs,
+            loss=results.loss,
+            method=results.method,
+            formula=results.formula,
+            header=results.header,
+            effective_n=results.effective_n,
+            weights=results.weights,
+            link=results.link.name,
+            terms=None if terms is None else terms.factors,
+            advice=results.advice,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries, lists and numbers."""
+        return _FORMAT | {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> SavedResults:
+        """Read what `to_dict` wrote, entry by entry."""
+        if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
+            raise ParameterError("these are not results, or results of a version that this versadp does not know")
+        if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
+            raise ParameterError("the results lack entries or have entries of other programs")
+        return cls(
+            names=_texts("names", data["names"]),
+            outcome=Outcome.read(data["outcome"]),
+            params=_optional(_numbers, "params", data["params"]),
+            cov=_optional(_table, "cov", data["cov"]),
+            nobs=inputs.whole("nobs", data["nobs"], 0),
+            loss=_text("loss", data["loss"]),
+            method=_text("method", data["method"]),
+            formula=_optional(_text, "formula", data["formula"]),
+            header={_text("header", k): _text("header", v) for k, v in _entries("header", data["header"])},
+            effective_n=_optional(_number, "effective_n", data["effective_n"]),
+            weights=_optional(_weights, "weights", data["weights"]),
+            link=_optional(_text, "link", data["link"]),
+            terms=_optional(_factors, "terms", data["terms"]),
+            advice=_optional(_text, "advice", data["advice"]),
+        )
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `Results`."""
+        out = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in {"link", "terms"}}
+        terms = None if self.terms is None else Terms(self.names, self.terms)
+        return out | {"predict_link": self.link, "design": terms}
 
 
-def arguments(data: Any) -> dict[str, Any]:
-    """Return the arguments of Results from what `to_dict` wrote."""
-    if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
-        raise ParameterError("these are not results, or results of a version that this versadp does not know")
-    if set(data) != _KEYS | set(_FORMAT):
-        raise ParameterError("the results lack entries or have entries of other programs")
-    _check(data)
-    out = {key: data[key] for key in (*_PLAIN, "params", "cov")}
-    out["predict_link"] = data["link"]
-    if data["terms"] is not None:
-        out["design"] = Terms(tuple(data["names"]), tuple(tuple(term) for term in data["terms"]))
-    return out
+def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it, which can be changed without changing the one it came from."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value) if isinstance(value, Outcome) else value
 
 
-def _check(data: dict[str, Any]) -> None:
-    """Refuse entries of a wrong kind; Results looks at the numbers."""
-    nobs, weights, terms = data["nobs"], data["weights"], data["terms"]
-    optional = [data[key] for key in ("formula", "advice", "link") if data[key] is not None]
-    fine = (
-        _texts(data["names"])
-        and _texts([data["outcome"], data["loss"], data["method"], *optional])
-        and isinstance(nobs, int)
-        and not isinstance(nobs, bool)
-        and isinstance(data["header"], dict)
-        and _texts(list(data["header"].values()))
-        and (weights is None or (isinstance(weights, dict) and all(_number(w) for w in weights.values())))
-        and (data["effective_n"] is None or _number(data["effective_n"]))
-        and (terms is None or (isinstance(terms, list) and all(_texts(term) for term in terms)))
-    )
-    if not fine:
-        raise ParameterError("the results hold entries of a wrong kind")
+def _optional(read: Callable[[str, Any], Value], name: str, value: Any) -> Value | None:
+    return None if value is None else read(name, value)
 
 
-def _texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(f"{name!r} of the results must be text")
+    return value
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _number(name: str, value: Any) -> float:
+    return inputs.number(f"{name!r} of the results", value, -np.inf, np.inf, open_low=True, open_high=True)
+
+
+def _list(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ParameterError(f"{name!r} of the results must be a list")
+    return value
+
+
+def _entries(name: str, value: Any) -> list[tuple[Any, Any]]:
+    if not isinstance(value, dict):
+        raise ParameterError(f"{name!r} of the results must have names and values")
+    return list(value.items())
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    return tuple(_text(name, each) for each in _list(name, value))
+
+
+def _factors(name: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    return tuple(_texts(name, term) for term in _list(name, value))
+
+
+def _numbers(name: str, value: Any) -> tuple[float, ...]:
+    return tuple(_number(name, each) for each in _list(name, value))
+
+
+def _table(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(_numbers(name, row) for row in _list(name, value))
+
+
+def _weights(name: str, value: Any) -> dict[str, float]:
+    return {_text(name, member): _number(name, weight) for member, weight in _entries(name, value)}
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:

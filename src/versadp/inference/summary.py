@@ -94,7 +94,8 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
     facts |= {"loss": results.loss, "method": results.method, "outcome": results.outcome}
     title = results.formula or f"{results.loss} fit"
     if table is None:
-        return Summary(title, facts, None, (f"No estimate: {results.outcome}.", f"What to do: {advice}"))
+        happened = f"What happened: {results.outcome.happened}"
+        return Summary(title, facts, None, (f"No estimate: {results.outcome}.", happened, f"What to do: {advice}"))
     members = ", ".join(f"{member} {weight:.3g}" for member, weight in (results.weights or {}).items())
     return Summary(title, facts, table, (f"combination of {members}",) if members else ())
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.display.progress import bar
-from versadp.errors import EstimationError, ParameterError
+from versadp.errors import EstimationError
+from versadp.inference.checks import check_level
 from versadp.models.fit import fit
 from versadp.release.release import load
 
@@ -40,7 +42,7 @@ class Bootstrap:
 
     def conf_int(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Return percentile intervals."""
-        tail = (1 - level) / 2
+        tail = (1 - check_level(level)) / 2
         low, high = np.quantile(self.estimates, [tail, 1 - tail], axis=0)
         return {name: (float(a), float(b)) for name, a, b in zip(self.names, low, high, strict=True)}
 
@@ -69,13 +71,10 @@ def bootstrap(
     >>> found.estimates.shape
     (10, 1)
     """
-    if isinstance(reps, bool) or not isinstance(reps, int) or reps < 2:
-        raise ParameterError("reps must be a whole number, 2 or more")
+    reps, random_state = inputs.whole("reps", reps, 2), inputs.whole("random_state", random_state, 0)
     opened = load(release) if isinstance(release, str | Path) else release
-    n, rng = (
-        len(opened),
-        np.random.default_rng([random_state, 0xB007]),
-    )  # no stream that a user may have drawn data from
+    n = len(opened)
+    rng = np.random.default_rng([random_state, 0xB007])  # no stream that a user may have drawn data from
     found = []
     with bar("bootstrap") as tell:
         for done in range(reps):
