@@ -596,3 +596,79 @@ def test_a_state_of_another_version_is_refused(people, monkeypatch):
     monkeypatch.setattr("versadp.release.ledger.state._VERSION", 3)
     with pytest.raises(StateError, match="version"):
         act(people, "append")
+
+
+# publication: what was announced is what is seen ----------------------------------------------------------------------
+
+
+def other_words(monkeypatch):
+    """Another version of versadp, which states the guarantee otherwise."""
+    monkeypatch.setattr("versadp.release.target.statement.privacy_statement", lambda *_: "in other words")
+
+
+@pytest.mark.parametrize("verb", ["release", "append"])
+def test_an_announced_manifest_is_used_as_it_stands(tmp_path, monkeypatch, verb):
+    """A release that is resumed by a version with other words for the guarantee keeps the words that it began with."""
+    folder = prepare(tmp_path / "story", people=True)
+    if verb == "append":
+        act(folder, "release")
+    shutil.copytree(folder, tmp_path / "undisturbed")
+    act(tmp_path / "undisturbed", verb, {"key": KEY} if verb == "release" else None)
+    assert killed_at(folder, verb, "after publish entry")
+    (scratch,) = folder.glob(f".out.*.partial/{verb}")
+    announced = (scratch / "manifest.json").read_bytes()
+    other_words(monkeypatch)
+    act(folder, verb)
+    assert (folder / "out" / "manifest.json").read_bytes() == announced
+    assert set(contents(folder)) == set(contents(tmp_path / "undisturbed"))
+    assert b"in other words" not in announced
+    assert leftovers(folder) == []
+
+
+def test_an_announced_manifest_that_is_lost_is_not_replaced_by_another(story, undisturbed, monkeypatch):
+    """The same words give it back; other words, or another manifest under its name, are refused or made anew."""
+    assert killed_at(story, "release", "after publish entry")
+    (manifest,) = story.glob(".out.*.partial/release/manifest.json")
+    text = manifest.read_bytes()
+    with monkeypatch.context() as patched:
+        other_words(patched)
+        for damaged in (None, b"{}", text.replace(b'"insecure": false', b'"insecure": true')):
+            manifest.unlink()
+            if damaged is not None:
+                manifest.write_bytes(damaged)
+            with pytest.raises(StateError, match="the manifest came out otherwise"):
+                act(story, "release")
+            assert not (story / "out").exists()
+            assert b"in other words" in manifest.read_bytes()
+    act(story, "release")
+    assert contents(story) == undisturbed
+
+
+def test_a_release_is_not_enlarged_after_its_manifest_was_announced(story, tmp_path):
+    """Whole parts more than were announced are other data; the right ones still finish the release."""
+    pq.write_table(table(2 * 8192), story / "data.parquet")
+    shutil.copytree(story, tmp_path / "undisturbed")
+    act(tmp_path / "undisturbed", "release")
+    for point in ("after publish entry", "after done entry"):
+        if point == "after publish entry":
+            assert killed_at(story, "release", point)
+        else:
+            shutil.rmtree(story / "out")  # it is made again
+        before = entries(story)
+        pq.write_table(table(), story / "data.parquet")
+        with pytest.raises(StateError, match="not those with which"):
+            act(story, "release")
+        assert entries(story) == before
+        pq.write_table(table(2 * 8192), story / "data.parquet")
+        act(story, "release")
+        assert contents(story) == contents(tmp_path / "undisturbed")
+
+
+def test_what_a_killed_process_left_of_other_data_is_not_published(story, tmp_path):
+    """A part of records that are not in the data any more lies about under its temporary name."""
+    assert killed_at(story, "release", "part written", 3)
+    pq.write_table(table(2 * 8192), story / "data.parquet")
+    assert len(list(story.glob(".out.*.partial/release/.part-00002.parquet.tmp"))) == 1
+    act(story, "release")
+    assert sorted(contents(story)) == ["manifest.json", "part-00000.parquet", "part-00001.parquet"]
+    assert len(vdp.load(story / "out").frame) == 2 * 8192

@@ -132,7 +132,7 @@ def keys(folder):
 
 
 def begun(folder):
-    """Return how many batches were charged."""
+    """Return how many intakes were charged."""
     kinds = [entry["kind"] for entry in entries(folder)]
     return kinds.count("begin") - kinds.count("abandon")
 

@@ -18,7 +18,7 @@ from versadp.release.durable import sync_folder
 from versadp.release.files.begin import begin_append, give_up
 from versadp.release.files.places import find, home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
-from versadp.release.files.run import Reading, Run
+from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
@@ -93,14 +93,14 @@ def append_file(
             "a release without an id column cannot be appended to: nobody can tell who is in it already",
             hint='name the column that identifies people in the schema: id = "..."',
         )
-    reading = Reading(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
+    feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
     with writing(), State(home_of(place, state)) as opened:
         name = _open(opened, place).name
         if restart and opened.ledger.histories[name].running is not None:
             give_up(opened, name, scratch_of(place, name))
         if opened.ledger.histories[name].running is None:
             begin_append(opened, name, again)
-        run = Run(opened, reading, mechanism, name, len(opened.ledger.histories[name].intakes) - 1)
+        run = Run(opened, feed, mechanism, name, len(opened.ledger.histories[name].intakes) - 1)
         return _append(run, place)
 
 

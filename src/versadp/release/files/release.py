@@ -18,7 +18,7 @@ from versadp.release.files.begin import begin, give_up
 from versadp.release.files.charges import allowance, charge_of
 from versadp.release.files.places import find, home_of, manifest_at, scratch_of
 from versadp.release.files.refusals import as_begun, unfit, writing
-from versadp.release.files.run import Reading, Run
+from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
@@ -104,7 +104,7 @@ def release_file(
     place = Path(out).absolute()
     with writing():
         home = home_of(place, state)
-    reading = Reading(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
+    feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
     charge = charge_of(mechanism, target)
     limit = None if budget is None else allowance(*budget)
     with writing():
@@ -120,7 +120,7 @@ def release_file(
             history = begin(opened, place, mechanism, charge=charge, again=again, key=key)
         elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
-        _finish(Run(opened, reading, as_begun(history, mechanism), history.name, 0), place)
+        _finish(Run(opened, feed, as_begun(history, mechanism), history.name, 0), place)
     return load(place)
 
 

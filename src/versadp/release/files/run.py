@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What is read, and how: nothing that is released depends on anything but the source."""
+class Feed:
+    """A source, and how it is read: what is released depends on the source alone."""
 
     source: Source
     batch_rows: int = BATCH_ROWS
@@ -63,7 +63,7 @@ class Run:
     """One pass over a source into an intake of a release, which the ledger knows by name and number."""
 
     state: State
-    reading: Reading
+    feed: Feed
     mechanism: Mechanism
     name: str
     number: int
@@ -86,7 +86,7 @@ class Run:
             self._make_scratch(scratch)
         try:
             made = 0
-            for part in as_engine(self.reading.engine).map(partial(make_part, job), self._pieces(job, empty=empty)):
+            for part in as_engine(self.feed.engine).map(partial(make_part, job), self._pieces(job, empty=empty)):
                 self._mark(part)
                 made += 1
             if made < len(job.known):
@@ -116,14 +116,14 @@ class Run:
             raise
 
     def _pieces(self, job: Job, *, empty: bool) -> Iterator[Piece]:
-        source = self.reading.source
-        batches = source.batches(self.reading.batch_rows)
+        source = self.feed.source
+        batches = source.batches(self.feed.batch_rows)
         if self.mechanism.schema.id is None:
             screened = unscreened(batches)
         else:
             self.screen = self._screen()
             screened = self.screen(batches)
-        return pieces(telling(screened, self.reading.progress), job.rows, source.columns, empty=empty)
+        return pieces(telling(screened, self.feed.progress), job.rows, source.columns, empty=empty)
 
     def _screen(self) -> Screen:
         before, ledger, begin = People(), self.state.ledger, self.intake.begin
