@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +33,12 @@ _SHARES = (0.02, 0.05, 0.13, 0.35, 0.45)
 
 
 class Kind(NamedTuple):
-    """Bounds of a column, and a function of (rng, n, dim) that draws all columns, (n, dim)."""
+    """Bounds of a column, a function of (rng, n, dim) that draws all columns, and quantiles by a formula if any."""
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     draw: Draw
+    quantile: Callable[[float], float] | None = None
 
 
 def _uniform(rng: np.random.Generator, n: int, dim: int) -> Array:
@@ -48,7 +50,7 @@ def _skewed(rng: np.random.Generator, n: int, dim: int) -> Array:
 
 
 def _discrete(rng: np.random.Generator, n: int, dim: int) -> Array:
-    return rng.choice(np.arange(1.0, 6.0), (n, dim), p=_SHARES)
+    return np.asarray(rng.choice(np.arange(1.0, 6.0), (n, dim), p=_SHARES))
 
 
 def _binary(rng: np.random.Generator, n: int, dim: int) -> Array:
@@ -61,7 +63,7 @@ def _piled(rng: np.random.Generator, n: int, dim: int) -> Array:
 
 def _correlated(rng: np.random.Generator, n: int, dim: int) -> Array:
     common, own = rng.standard_normal((n, 1)), rng.standard_normal((n, dim))
-    return np.clip(CORRELATION**0.5 * common + (1 - CORRELATION) ** 0.5 * own, -3.0, 3.0)
+    return np.asarray(np.clip(CORRELATION**0.5 * common + (1 - CORRELATION) ** 0.5 * own, -3.0, 3.0))
 
 
 def _tailed(rng: np.random.Generator, n: int, dim: int) -> Array:
@@ -74,11 +76,11 @@ def _calendar(rng: np.random.Generator, n: int, dim: int) -> Array:
 
 
 KINDS: dict[str, Kind] = {
-    "uniform": Kind((-1.0,), (1.0,), _uniform),
-    "skewed": Kind((0.0,), (1.0,), _skewed),
+    "uniform": Kind((-1.0,), (1.0,), _uniform, lambda tau: 2 * tau - 1),
+    "skewed": Kind((0.0,), (1.0,), _skewed, lambda tau: min(1.0, float(-0.15 * np.log1p(-tau)))),
     "discrete": Kind((1.0,), (5.0,), _discrete),
     "binary": Kind((0.0,), (1.0,), _binary),
-    "piled": Kind((0.0,), (1.0,), _piled),
+    "piled": Kind((0.0,), (1.0,), _piled, lambda tau: float(np.clip(0.3 + 0.5 * ndtri(tau), 0, 1))),
     "correlated": Kind((-3.0,), (3.0,), _correlated),
     "tailed": Kind((-10.0,), (10.0,), _tailed),
     "calendar": Kind((18.0, 2000.0), (90.0, 2020.0), _calendar),
@@ -113,6 +115,11 @@ class Covariates:
         kind = KINDS[self.kind]
         every = list(zip(kind.lower, kind.upper, strict=True))
         return tuple(every[j % len(every)] for j in range(self.dim))
+
+    def quantile(self, tau: float) -> float | None:
+        """Return a column's quantile, where there is a formula."""
+        formula = KINDS[self.kind].quantile
+        return None if formula is None else formula(tau)
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Draw n records, (n, dim)."""

@@ -1,14 +1,15 @@
 """Fits of raw records, by formulas of our own: the truth of a population, and what privacy is compared with.
 
-Nothing here comes from `versadp`: minima of a convex loss by Newton, with the sandwich for standard errors. Each loss is
-given by its value, its derivative and its second derivative in the index u. Kinks are rounded by a uniform kernel of
+Nothing here comes from `versadp`: minima of a convex loss by Newton, with the sandwich for standard errors. Each loss
+is given by its value, its derivative and its second derivative in the index u. Kinks are rounded by a uniform kernel of
 half-width h: `|v|` becomes `(v^2 + h^2)/(2h)` where |v| < h. Rounded losses are followed from a wide h to a narrow one,
-each minimum the start of the next; `sharp` goes on until few records are left within h.
+each minimum the start of the next; `sharp` goes on to a twentieth of what serves a sample.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -61,8 +62,8 @@ def _check(u: Array, y: Array, h: float, tau: float) -> Parts:
 
 
 def _huber(u: Array, y: Array, h: float, k: float) -> Parts:
-    corner = max(h, k)  # the loss is k times a rounded |r|: a wider corner on the way, and for curvature
-    value, slope, bend = _absolute(u - y, corner)
+    # k times a rounded |r|: with a wider corner on the way, and for the curvature of a narrow one
+    value, slope, bend = _absolute(u - y, max(h, k))
     return k * value, k * slope, k * bend
 
 
@@ -108,46 +109,54 @@ def plain_fit(loss: str, design: Array, y: Array, option: float = 0.0, *, sharp:
         return Plain("singular", nothing, nothing)
     q, r = q * n**0.5, r / n**0.5
     phi = np.zeros(p) if loss in {"logistic", "poisson", "hinge"} else q.T @ y / n
-    for h in _widths(loss, q, y, phi, sharp=sharp) if loss in ROUNDED else (0.0,):
-        outcome, phi = _newton(loss, q, y, phi, h, option)
-        if outcome != FOUND:
-            return Plain(outcome, nothing, nothing)
-    _, slope, bend = _LOSSES[loss](q @ phi, y, h, option)
+    widths, wide = _widths(loss, option, y - q @ phi, p, sharp=sharp)
+    for h in widths:
+        rounded = partial(_parts, loss, option, h, y)
+        phi, done = _newton(rounded, q, phi)
+        if not done:
+            return Plain("too many steps", nothing, nothing)
+    slope, bend = rounded(q @ phi)[1], _parts(loss, option, wide, y, q @ phi)[2]
     curvature, back = q.T @ (q * bend[:, None]) / n, np.linalg.inv(r)
-    if np.linalg.eigvalsh(curvature)[0] <= _FLAT * np.abs(bend).max():  # so flat where events are separable
+    most = 0.25 if loss == "logistic" else float(bend.max())
+    if np.linalg.eigvalsh(curvature)[0] <= _FLAT * most:  # so flat where events are separable
         return Plain("flat", nothing, nothing)
     influence = (q * slope[:, None]) @ np.linalg.inv(curvature) @ back.T
     return Plain(FOUND, back @ phi, np.sqrt((influence**2).sum(axis=0)) / n)
 
 
-def _widths(loss: str, q: Array, y: Array, phi: Array, *, sharp: bool) -> Array:
-    """Return half-widths from wide to narrow."""
-    n, p = q.shape
-    spread = 2.0 if loss == "hinge" else float(np.std(y - q @ phi)) or 1.0  # a hinge bends at 1 from where it starts
-    last = ((p + np.log(n)) / n) ** 0.4 * (0.05 if sharp else 1.0)
-    return spread * np.geomspace(1.0, last, max(2, int(2 - 2 * np.log(last)))) if last < 1 else np.array([spread])
+def _parts(loss: str, option: float, h: float, y: Array, u: Array) -> Parts:
+    return _LOSSES[loss](u, y, h, option)
 
 
-def _newton(loss: str, q: Array, y: Array, phi: Array, h: float, option: float) -> tuple[str, Array]:
-    """Minimise a rounded loss from a start."""
+def _widths(loss: str, option: float, residual: Array, p: int, *, sharp: bool) -> tuple[Array, float]:
+    """Return half-widths from wide to narrow, and one for curvature, which is noisier.
+
+    The narrowest is the narrower the further out a quantile is, where densities change faster.
+    """
+    if loss not in ROUNDED:
+        return np.zeros(1), 0.0
+    n = residual.size
+    spread = 2.0 if loss == "hinge" else float(residual.std()) or 1.0  # a hinge bends at 1 from where it starts
+    rate = min(1.0, ((p + np.log(n)) / n) ** 0.4)
+    last = rate * (0.05 if sharp else 1.0) * (2 * (option * (1 - option)) ** 0.5 if loss == "check" else 1.0)
+    return spread * np.geomspace(1.0, last, max(2, int(2 - 2 * np.log(last)))), float(spread * rate)
+
+
+def _newton(loss: Callable[[Array], Parts], q: Array, phi: Array) -> tuple[Array, bool]:
+    """Return the minimum of a rounded loss, from a start, and whether it was reached."""
     n, p = q.shape
-    parts: Any = _LOSSES[loss](q @ phi, y, h, option)
+    value, slope, bend = loss(q @ phi)
     for _ in range(_STEPS):
-        value, slope, bend = parts
-        gradient = q.T @ slope / n
-        curvature = q.T @ (q * bend[:, None]) / n
-        ridge = 1e-9 * (np.trace(curvature) + 1e-12) * np.eye(p)
-        step = -np.linalg.solve(curvature + ridge, gradient)
+        gradient, curvature = q.T @ slope / n, q.T @ (q * bend[:, None]) / n
+        step = -np.linalg.solve(curvature + 1e-9 * (np.trace(curvature) + 1e-12) * np.eye(p), gradient)
         promised = float(-gradient @ step)
         if promised < 1e-13 * (1 + float(np.abs(value).mean())):
-            return FOUND, phi + step
-        pace = 1.0
-        while pace > 1e-6:
-            parts = _LOSSES[loss](q @ (phi + pace * step), y, h, option)
-            if float((parts[0] - value).mean()) <= -0.1 * pace * promised:
+            return phi + step, True
+        for pace in 0.5 ** np.arange(20):
+            there = loss(q @ (phi + pace * step))
+            if float((there[0] - value).mean()) <= -0.1 * pace * promised:
                 break
-            pace /= 2
         else:
-            return FOUND, phi  # no descent is left that rounding would let us see
-        phi = phi + pace * step
-    return "too many steps", phi
+            return phi, True  # no descent is left that rounding of numbers would let us see
+        phi, (value, slope, bend) = phi + pace * step, there
+    return phi, False

@@ -1,9 +1,9 @@
 """Populations: who is released. Each knows its schema, draws samples, and knows its true values where a formula does.
 
-    Index:      y = a + b'f(x) + (s + t x0) e      a response that depends on covariates through an index
-    Bare:       covariates alone, for means and quantiles
-    Incomes:    the README's people: log-normal incomes beside ages and regions
-    Resampled:  rows of a table, drawn with replacement
+Index:      y = a + b'f(x) + (s + t x0) e      a response that depends on covariates through an index
+Bare:       covariates alone, for means and quantiles
+Incomes:    the README's people: log-normal incomes beside ages and regions
+Resampled:  rows of a table, drawn with replacement
 """
 
 from __future__ import annotations
@@ -150,9 +150,9 @@ class Bare:
         return self.draw(np.random.default_rng(99), MANY)
 
     def truth(self, loss: Any) -> Array | None:
-        """Return the quantile of an exponential column, which a bound far above does not move."""
-        exponential = self.covariates.kind == "skewed" and isinstance(loss, vdp.losses.Quantile)
-        return np.array([0.15 * ERRORS["exponential"].quantile(loss.tau)]) if exponential else None
+        """Return a quantile of a column, where there is a formula."""
+        known = self.covariates.quantile(loss.tau) if isinstance(loss, vdp.losses.Quantile) else None
+        return None if known is None else np.array([known])
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -116,7 +116,7 @@ class Regime:
 
     def mechanism(self) -> vdp.Mechanism:
         """Return what releases the records; a target is solved once."""
-        return _mechanism(self.noise, self.people)
+        return _mechanism(self)
 
     def fit_raw(self, columns: Columns, *, sharp: bool = False) -> Plain:
         """Fit raw records, as one would without privacy."""
@@ -135,9 +135,9 @@ class Regime:
         return found.estimate
 
 
-@lru_cache(maxsize=None)
-def _mechanism(noise: Noise, people: Population) -> vdp.Mechanism:
-    return noise.mechanism(people.schema)
+@cache
+def _mechanism(regime: Regime) -> vdp.Mechanism:
+    return regime.noise.mechanism(regime.people.schema)
 
 
 def _kind(loss: Any) -> str:

@@ -1,4 +1,4 @@
-"""One replication: draw, release, fit. A pure function of regime, seed and number, so that any engine gives the same."""
+"""One replication: draw, release, fit. A pure function of regime, seed and number: any engine gives the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replications of one regime on disk: a JSON line each, written as they come, so that a run can be killed and continued.
+"""Replications of one regime on disk: a JSON line each, written as they come: a run can be killed and continued.
 
 The first line says what was run: the regime, the seed, and a digest of the library's code, for answers of two versions
 must not be mixed. A line that cannot be read (a tail that a kill has cut off) is dropped and its replication run again.

@@ -133,6 +133,15 @@ def power_findings(noticed: int, asked: int, power: float) -> Iterable[Finding]:
         yield Finding(f"noticed {noticed / asked:.3f}", bool(bdtr(noticed, asked, power) > CHANCE))
 
 
+def size_findings(noticed: int, asked: int) -> Iterable[Finding]:
+    """Yield what is wrong with how often the specification test rejects where nothing is wrong."""
+    least, most = SIZE
+    if noticed < least * asked:
+        yield Finding(f"rejected {noticed / asked:.4f}", bool(bdtr(noticed, asked, least) > CHANCE))
+    if noticed > most * asked:
+        yield Finding(f"rejected {noticed / asked:.4f}", bool(bdtrc(noticed - 1, asked, most) > CHANCE))
+
+
 def verdict(findings: Sequence[Finding], *, last: bool = False) -> str:
     """Return "yes", "no", or "unsure" where chance may explain all that is wrong; the last word is yes or no.
 

@@ -61,8 +61,16 @@ _ERRORS = (
     Regime("rare counts", Index(Covariates("uniform", 2), (0.5, -0.5), -3.0, "count"), 20_000, _USUAL, _X, "poisson"),
     Regime("counts", Index(Covariates("uniform", 2), (0.5, -0.5), 0.5, "count"), 5000, Scaled(0.5, 0.1), _X, "poisson"),
     Regime("sides, hinge", _two("uniform", response="side"), 20_000, Scaled(0.3, 0.1), _X, "hinge"),
-    Regime("private response", Index(Covariates("uniform", 2), (0.5, 0.5), sigma=0.3, private=(-2.5, 2.5)), 5000, _USUAL, _X),
-    Regime("product", Index(Covariates("uniform", 2), (1.0, -1.0, 0.5), also="product"), 10_000, _USUAL, f"{_X} + x0:x1"),
+    Regime(
+        "private response",
+        Index(Covariates("uniform", 2), (0.5, 0.5), sigma=0.3, private=(-2.5, 2.5)),
+        5000,
+        _USUAL,
+        _X,
+    ),
+    Regime(
+        "product", Index(Covariates("uniform", 2), (1.0, -1.0, 0.5), also="product"), 10_000, _USUAL, f"{_X} + x0:x1"
+    ),
 )
 _SIZES = (
     Regime("mean, n=300", Bare(Covariates("skewed", 1)), 300, _USUAL, loss=Mean("x0")),
