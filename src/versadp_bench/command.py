@@ -1,4 +1,4 @@
-"""`versadp bench`: speed as ratios, and accuracy by simulation."""
+"""`versadp bench`: speed as ratios, accuracy and coverage by simulation."""
 
 from __future__ import annotations
 
@@ -7,28 +7,64 @@ import click
 from versadp.display.tables import FORMATS, render
 from versadp_bench import estimation, files, foundation, privacy
 from versadp_bench.accuracy import ROWS, accuracy_table
+from versadp_bench.coverage.regimes import REGIMES
+from versadp_bench.coverage.running import FULL
+from versadp_bench.coverage.table import coverage_plan, coverage_table
 
 BENCHMARKS = {**foundation.BENCHMARKS, **privacy.BENCHMARKS, **estimation.BENCHMARKS, **files.BENCHMARKS}
-ACCURACY = "accuracy"
+ACCURACY, COVERAGE = "accuracy", "coverage"
 THINNED = 20
+_ENGINES = ("processes", "local")
 
 
 @click.command()
-@click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY]))
-@click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of 'accuracy'.")
-@click.option("--row", "rows", multiple=True, type=click.Choice(list(ROWS)), help="Rows of 'accuracy'; default: all.")
+@click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY, COVERAGE]))
+@click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of a row.")
+@click.option("--row", "rows", multiple=True, type=click.Choice([*ROWS, *REGIMES]), help="Which rows; default: all.")
+@click.option(
+    "--out", type=click.Path(file_okay=False), help="Keep replications of 'coverage' here; a rerun continues."
+)
+@click.option("--again", type=click.IntRange(0), help="Fresh replications of rows of 'coverage' outside their limits.")
+@click.option("--each", is_flag=True, help="Show every coefficient of 'coverage', not the worst of a row.")
+@click.option("--engine", type=click.Choice(_ENGINES), default="processes", show_default=True, help="Where rows run.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
-def bench(names: tuple[str, ...], reps: int, rows: tuple[str, ...], style: str) -> None:
+def bench(
+    names: tuple[str, ...],
+    *,
+    reps: int,
+    rows: tuple[str, ...],
+    out: str | None,
+    again: int | None,
+    each: bool,
+    engine: str,
+    style: str,
+) -> None:
     """Measure speed as ratios in one run; exit with 1 if a requirement is not met.
 
     `versadp bench accuracy` simulates the accuracy table instead: error, coverage, bias and failures.
+
+    `versadp bench coverage` holds the intervals of many regimes against the truth; in full with --reps 200, when rows
+    outside their limits are run again with 1,000 fresh replications.
     """
+    met = True
     if ACCURACY in names:
-        if reps == THINNED and style == "text":
-            click.echo(f"thinned to {reps} replications: errors are rough; --reps 1000 for the full table", err=True)
-        click.echo(render(list(accuracy_table(rows or list(ROWS), reps, engine="processes")), style))
-    figures = [figure for name in names or sorted(BENCHMARKS) if name != ACCURACY for figure in BENCHMARKS[name]()]
+        _say_thinned(reps, 1000, style)
+        chosen = [row for row in rows if row in ROWS]
+        click.echo(render(list(accuracy_table(chosen or list(ROWS), reps, engine=engine)), style))
+    if COVERAGE in names:
+        _say_thinned(reps, FULL, style)
+        plan = coverage_plan([row for row in rows if row in REGIMES], reps, again)
+        table = coverage_table(plan, out, engine)
+        click.echo(render(table.coefficients if each else table.rows, style))
+        met = table.met
+    speed = [name for name in names or sorted(BENCHMARKS) if name in BENCHMARKS]
+    figures = [figure for name in speed for figure in BENCHMARKS[name]()]
     if figures:
         click.echo(render([figure.row() for figure in figures], style))
-    if not all(figure.met for figure in figures):
+    if not met or not all(figure.met for figure in figures):
         raise SystemExit(1)
+
+
+def _say_thinned(reps: int, full: int, style: str) -> None:
+    if reps < full and style == "text":
+        click.echo(f"thinned to {reps} replications: figures are rough; --reps {full} for the full table", err=True)

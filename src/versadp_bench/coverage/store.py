@@ -1,0 +1,84 @@
+"""Replications of one regime on disk: a JSON line each, written as they come: a run can be killed and continued.
+
+The first line says what was run: the regime, the seed, and a digest of the library's code, for answers of two versions
+must not be mixed. A line that cannot be read (a tail that a kill has cut off) is dropped and its replication run again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import versadp as vdp
+from versadp.errors import StateError
+
+Line = dict[str, Any]
+_NEEDED = {"rep", "outcome", "raw", "seconds"}
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Return a digest of the library's sources: the answers are theirs."""
+    digest = sha256()
+    root = Path(vdp.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(f"{file.relative_to(root).as_posix()}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+class Store:
+    """Replications of one regime by number, in a file or only in memory.
+
+    Examples
+    --------
+    >>> store = Store(None, {"regime": "uniform"})
+    >>> store.add({"rep": 0, "outcome": "converged", "raw": {}, "seconds": 0.1})
+    >>> list(store.lines)
+    [0]
+    """
+
+    def __init__(self, path: Path | None, header: Line) -> None:
+        self.path, self.header = path, json.loads(json.dumps(header))
+        self.lines: dict[int, Line] = {}
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._load(path)
+
+    def _load(self, path: Path) -> None:
+        texts = path.read_bytes().split(b"\n") if path.exists() else []
+        first = _parsed(texts[0]) if texts else None
+        if first is not None and first != self.header:
+            differ = ", ".join(sorted(key for key in self.header if first.get(key) != self.header[key]))
+            raise StateError(f"{path} holds another run: {differ} differ", hint="choose another folder")
+        for line in (_parsed(text) for text in texts[1:] if first is not None):
+            if line is not None and line.keys() >= _NEEDED:
+                self.lines[line["rep"]] = line
+        beside = path.with_suffix(".part")  # whole lines only, in place of the old file at once
+        beside.write_text("".join(_text(line) for line in (self.header, *self.lines.values())), encoding="utf-8")
+        beside.replace(path)
+
+    def add(self, line: Line) -> None:
+        """Keep a line, and append it to the file."""
+        text = _text(line)
+        self.lines[line["rep"]] = json.loads(text)
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+
+
+def _text(line: Line) -> str:
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def _parsed(text: bytes) -> Line | None:
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None
