@@ -1,4 +1,4 @@
-"""The README runs: its Python blocks, one after the other, and the names and commands that it promises."""
+"""README and CONTRIBUTING run: their Python blocks, one after the other, and the names and commands they promise."""
 
 import re
 import subprocess
@@ -19,6 +19,15 @@ def test_code_blocks_run(tmp_path, monkeypatch, capsys):
     for number, block in enumerate(blocks):
         exec(compile(block, f"README block {number}", "exec"), names)
     assert "assume that they can be recognised" in capsys.readouterr().out
+
+
+def test_examples_of_the_guide_run(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
+    names = {"__name__": "guide"}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"CONTRIBUTING block {number}", "exec"), names)
+    assert len(blocks) == 3
+    assert "kept with probability 0.5" in capsys.readouterr().out
 
 
 def test_make_commands_exist():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.correction.model import Records, finite
+from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KEPT_CELLS = 30_000_000
-RECORDS_ROWS = 65_536  # records that are worked on at a time: draws are seeded by their number
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,15 @@ class ReleaseSource:
         numbered, number = [], 0
         for handle in self.release.handles():
             numbered.append((number, handle))
-            number += -(-handle.rows // RECORDS_ROWS)
+            number += -(-handle.rows // LOT_ROWS)
         return numbered
 
     def read(self, item: tuple[int, Handle]) -> Iterator[tuple[int, Records]]:
         """Yield the records of a handle, lot by lot, each with its number."""
         number, handle = item
         table = self.release.read(handle, self.reader.columns)
-        for k, start in enumerate(range(0, handle.rows, RECORDS_ROWS)):
-            some = table.slice(start, RECORDS_ROWS).combine_chunks()
+        for k, start in enumerate(range(0, handle.rows, LOT_ROWS)):
+            some = table.slice(start, LOT_ROWS).combine_chunks()
             first = handle.first + start
             weight = None if self.weights is None else self.weights[first : first + some.num_rows]
             yield number + k, self.reader.records(some, weight)

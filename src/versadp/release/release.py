@@ -5,7 +5,6 @@ Everything that an analyst does starts here, costs no privacy, and can be done a
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise import How, as_extension
 from versadp.release.augment import signed_sample
+from versadp.release.frame import LOT_ROWS, Frame
 from versadp.release.path.table import Table, build_frame, read_table, released_columns
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from versadp.privacy import PrivacyProfile
     from versadp.release.folder.folder import Folder, Handle
     from versadp.release.mechanism import Mechanism
-
-BATCH_ROWS = 65_536
 
 
 class Release:
@@ -53,8 +51,7 @@ class Release:
     """
 
     def __init__(self, source: Any, mechanism: Mechanism, *, insecure: bool = False) -> None:
-        self._source = source
-        self._opened: Any = None
+        self._source: Frame | Folder = source if hasattr(source, "read_handle") else Frame(source)
         self.mechanism = mechanism
         self.insecure = insecure
 
@@ -83,26 +80,17 @@ class Release:
     @property
     def frame(self) -> Any:
         """The released records; a pyarrow.Table if the release was loaded from a folder."""
-        from versadp.release.folder.folder import Folder
-
-        if not isinstance(self._source, Folder):
-            return self._source
-        if self._opened is None:
-            self._opened = self._source.read()
-        return self._opened
+        if not isinstance(self._source, Frame):
+            self._source = Frame(self._source.read())
+        return self._source.read()
 
     def __len__(self) -> int:
-        from versadp.release.folder.folder import Folder
-
-        return self._source.rows if isinstance(self._source, Folder) else len(self._source)
+        return self._source.rows
 
     def __repr__(self) -> str:
-        from versadp.release.folder.folder import Folder
-
         columns = len(self.mechanism.schema.columns)
-        where = "on disk" if isinstance(self._source, Folder) else type(self._source).__module__.split(".")[0]
         stamp = ", INSECURE (seeded)" if self.insecure else ""
-        return f"<Release: {len(self)} records, {columns} column{'s' * (columns != 1)}, {where}{stamp}>"
+        return f"<Release: {len(self)} records, {columns} column{'s' * (columns != 1)}, {self._source.where}{stamp}>"
 
     def to_arrow(self) -> pa.Table:
         """Return the records as a pyarrow.Table."""
@@ -124,45 +112,22 @@ class Release:
         """Return what the mechanism guarantees for a whole record, or for one attribute."""
         return self.mechanism.privacy(unit)
 
-    def batches(self, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(self, rows: int = LOT_ROWS) -> Iterator[pa.RecordBatch]:
         """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
-        from versadp.release.folder.folder import Folder
-
-        if isinstance(self._source, Folder) and self._opened is None:
-            yield from self._source.batches(rows)
-        else:
-            table = self.to_arrow()
-            for start in range(0, table.num_rows, rows):
-                yield from table.slice(start, rows).combine_chunks().to_batches()
+        yield from self._source.batches(rows)
 
     @property
     def types(self) -> pa.Schema:
         """Names and types of the columns; no record is read for it."""
-        from versadp.release.folder.folder import Folder
-
-        if isinstance(self._source, Folder) and self._opened is None:
-            return self._source.types
-        return self._arrow.schema
+        return self._source.types
 
     def handles(self) -> tuple[Handle, ...]:
         """Return small handles, each for some of the records, in order; `read` reads one where it is worked on."""
-        from versadp.release.folder.folder import Folder, Handle
-
-        if isinstance(self._source, Folder) and self._opened is None:
-            return self._source.handles()
-        starts = range(0, len(self), BATCH_ROWS)
-        return tuple(Handle("", 0, start, min(BATCH_ROWS, len(self) - start)) for start in starts)
+        return self._source.handles()
 
     def read(self, handle: Handle, columns: list[str] | None = None) -> pa.Table:
         """Return the records of a handle: all columns, or those that are named."""
-        if handle.file:
-            return self._source.read_handle(handle, columns)
-        table = self._arrow if columns is None else self._arrow.select(columns)
-        return table.slice(handle.first, handle.rows)
-
-    @cached_property
-    def _arrow(self) -> pa.Table:
-        return self.to_arrow()
+        return self._source.read_handle(handle, columns)
 
     def second(self, random_state: int | np.random.Generator | None = None) -> Any:
         """Return the second randomisation (the paper's Algorithm 1, step 2): numeric columns with noise added again.

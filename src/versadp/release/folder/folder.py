@@ -92,6 +92,11 @@ class Folder:
                     yield batch if names is None else batch.select(names)
 
     @property
+    def where(self) -> str:
+        """Where the records are."""
+        return "on disk"
+
+    @property
     def types(self) -> pa.Schema:
         """Names and types of the columns, from the footer of the first part."""
         return pq.read_schema(self.path / self.manifest.parts[0].name)
