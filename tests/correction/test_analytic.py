@@ -1,51 +1,108 @@
-"""The smoothed exponentials behind the corrected check and hinge losses, against adaptive quadrature."""
-
-from itertools import pairwise
+"""The analytic correction evaluates what a loss declares, whoever wrote it, and adds the gradient of the variance."""
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 
-from versadp.losses.kink import tails
-from versadp.losses.smoothing import kernel
+from versadp.correction import Analytic, Batch, LinearModel, Units
+from versadp.errors import ParameterError
+from versadp.noise import ZeroInflatedSymmetricLaplace
+from versadp_tests.loss_registry import LOSSES, SERVED, LogCosh, Squared, Wide, response
 
-FUNCTIONS = (
-    lambda x, b: np.sign(x) * np.exp(-abs(x) / b),
-    lambda x, b: np.exp(-abs(x) / b),
-    lambda x, b: (1 + abs(x) / b) * np.exp(-abs(x) / b),
-)
-
-
-def smoothed(function, v, b, bandwidth):
-    """Integrate over the kernel, on both sides of the kink."""
-    kink = -v / bandwidth
-    ends = sorted({float(np.clip(end, -1, 1)) for end in (-1, kink - 40 * b / bandwidth, kink, kink + 40 * b, 1)})
-
-    def integrand(z):
-        return function(v + bandwidth * z, b) * kernel(np.array([z]))[0][0]
-
-    return sum(quad(integrand, low, high, epsabs=1e-12, epsrel=1e-12, limit=200)[0] for low, high in pairwise(ends))
+DIM, RATE = 3, 0.2
+THETA = np.array([0.3, 0.5, -0.4, 0.3])
+STRANGERS = [loss for loss in SERVED if type(loss).__module__.startswith("versadp_tests")]
 
 
-@pytest.mark.parametrize("b", [0.01, 0.3, 2.0, 40.0])
-@pytest.mark.parametrize("bandwidth", [0.5, 1.5])
-def test_inside_and_outside_the_reach_of_the_kernel(b, bandwidth):
-    v = np.array([-6.0, -1.5, -0.7, -0.2, 0.0, 0.4, 0.5, 1.6, 9.0])
-    for found, function in zip(tails(v, b, bandwidth), FUNCTIONS, strict=True):
-        expected = [smoothed(function, each, b, bandwidth) for each in v]
-        assert found == pytest.approx(expected, abs=1e-11)
+def units(rate=RATE):
+    low, high = np.full(DIM, -0.7), np.full(DIM, 0.7)
+    return Units(np.zeros(DIM), np.full(DIM, 1.0), low, high, rate, (low, high), np.full(DIM, 1e-5))
 
 
-@pytest.mark.parametrize("b", [1e-2, 1e-4, 1e-8, 1e-200])
-def test_an_exponential_that_is_much_narrower_than_the_kernel(b):
-    """It is 2b times the density, up to b² times its curvature, which is 23 at most (twice that with the factor)."""
-    v, h = np.linspace(-0.9, 0.9, 7), 1.0
-    _, even, slow = tails(v, b, h)
-    assert even / (2 * b) == pytest.approx(kernel(v)[0], abs=23 * b * b + 1e-13)
-    assert slow / (4 * b) == pytest.approx(kernel(v)[0], abs=46 * b * b + 1e-13)
+def part(loss, rate=RATE, response=-1):
+    columns = np.array([-1, 0, 1, 2]) if response < 0 else np.array([-1, 0, 1])
+    model = LinearModel(loss, columns, lambda b: np.ones((b.rows, 1)), lambda b: b.public["y"], response)
+    model.bandwidth = 0.4 if loss.kinked else 0.0
+    return Analytic(model, units(rate))
 
 
-def test_without_smoothing_nothing_is_smoothed():
-    v = np.array([-3.0, 0.0, 0.5, 700.0])
-    for found, function in zip(tails(v, 0.5, 0.0), FUNCTIONS, strict=True):
-        assert found == pytest.approx(function(v, 0.5), rel=1e-14)
+def t_scores(found, n=20_000):
+    """Mean differences to the true scores, in standard errors."""
+    rng, model = np.random.default_rng(0), found.model
+    theta = THETA[: model.size]
+    x = rng.uniform(-0.7, 0.7, (n, DIM))
+    y = response(model.loss, x @ THETA[1:] + THETA[0], rng)
+    truth = model.score(model.rows(x, None, Batch(x, {"y": y})), theta)
+    noisy = Batch(x + ZeroInflatedSymmetricLaplace(RATE, 0.5 * np.eye(DIM)).rvs(n, rng), {"y": y})
+    scaled = Batch(noisy.z / np.sqrt(0.5), noisy.public)
+    # in noise units the noise has a variance of 1
+    inner = theta * np.where(model.columns >= 0, np.sqrt(0.5), 1.0)
+    scores, _ = found.evaluate(found.prepare(scaled, rng), inner, np.ones((1, 1)), hessian=False)
+    difference = scores[:, 0] * np.where(model.columns >= 0, np.sqrt(0.5), 1.0) - truth
+    return difference.mean(axis=0) / (difference.std(axis=0) / np.sqrt(n))
+
+
+@pytest.mark.parametrize("loss", STRANGERS, ids=repr)
+def test_unbiased_for_strangers(loss):
+    """Four scores of five losses, 5 standard errors each: a false alarm once in ten thousand runs."""
+    assert np.abs(t_scores(part(loss))).max() < 5
+
+
+@pytest.mark.parametrize("loss", STRANGERS, ids=repr)
+def test_a_wrong_rate_is_rejected(loss):
+    assert np.abs(t_scores(part(loss, 0.6), 60_000)).max() > 5
+
+
+@pytest.mark.parametrize("loss", SERVED, ids=repr)
+def test_hessians_and_sums(loss):
+    """Those of tables are differentiable up to interpolation."""
+    rng = np.random.default_rng(1)
+    found = part(loss)
+    batch = Batch(
+        rng.normal(0, 1, (300, DIM)), {"y": response(loss, rng.normal(size=300), rng)}, rng.uniform(0, 2, 300)
+    )
+    rows, one = found.prepare(batch, rng), np.ones((1, 1))
+    scores, hessian = found.evaluate(rows, THETA, one, hessian=True)
+    n, total, outer, again = found.sums(rows, THETA, hessian=True)
+    assert n == 300
+    assert total == pytest.approx(scores.sum(axis=0))
+    assert outer == pytest.approx(scores[:, 0].T @ scores[:, 0])
+    assert again == pytest.approx(hessian)
+    steps = 1e-5 * np.eye(4)
+    moved = [
+        [found.evaluate(rows, THETA + s * e, one, hessian=False)[0].sum(axis=(0, 1)) for s in (1, -1)] for e in steps
+    ]
+    numeric = np.array([(up - down) / 2e-5 for up, down in moved])
+    assert np.abs(numeric - hessian).max() < (1e-5 if loss.smooth else 3e-2) * np.abs(hessian).max()
+
+
+def test_a_private_response_joins_the_index():
+    """The variance has a part that no coefficient moves."""
+    rng = np.random.default_rng(2)
+    batch = Batch(rng.normal(size=(200, DIM)))
+    for loss in (LogCosh(0.7), Wide()):
+        found = part(loss, response=2)
+        m, y, _ = rows = found.prepare(batch, rng)
+        t = THETA[1] ** 2 + THETA[2] ** 2 + 1
+        first, by_t, *_ = loss.corrected(m @ THETA[:3], y, t, RATE)
+        expected = m * first[:, None] + by_t[:, None] * [0, 2 * THETA[1], 2 * THETA[2]]
+        scores, _ = found.evaluate(rows, THETA[:3], np.ones((1, 1)), hessian=False)
+        assert scores[:, 0] == pytest.approx(expected)
+
+
+def test_only_what_is_declared_is_used():
+    """A loss that declares another corrected form is believed; one that declares none is refused."""
+
+    class Uncorrected(Squared):
+        def closed(self, u, y, t, rate, bandwidth, *, bent):  # noqa: ARG002 - one signature for all losses
+            return u - y, 0 * u, 1 + 0 * u, 0 * u, 0 * u
+
+    rng = np.random.default_rng(3)
+    batch = Batch(rng.normal(size=(50, DIM)), {"y": rng.normal(size=50)})
+    found = part(Uncorrected())
+    rows = found.prepare(batch, rng)
+    scores, _ = found.evaluate(rows, THETA, np.ones((1, 1)), hessian=False)
+    assert scores[:, 0] == pytest.approx(found.model.score(rows[:2], THETA))
+    for loss in LOSSES:
+        if loss not in SERVED:
+            with pytest.raises(ParameterError, match=f"no analytic correction for {loss.name} loss"):
+                part(loss).evaluate(rows, THETA, np.ones((1, 1)), hessian=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from versadp.losses.base import IndexLoss, saved_as
 from versadp.losses.closed import FAR, GRID, Closed
-from versadp.losses.quadrature import with_nodes
+from versadp.losses.quadrature import by_rule, few
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -79,7 +79,7 @@ class Softplus(Closed):
 
     def slopes(self, v: Array, t: float) -> tuple[Array, Array, Array]:
         """Return `G_v, G_t, G_vv`."""
-        first, by_t, second, _, _ = with_nodes(Logistic(), v, np.zeros_like(v), t, self.rate, count=32)
+        first, by_t, second, _, _ = by_rule(Logistic(), v, np.zeros_like(v), t, self.rate, rule=few(32))
         return first, by_t, second
 
 

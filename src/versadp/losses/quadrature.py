@@ -8,8 +8,8 @@ Differentiated under the expectation, with `q' = r/(2q)` and f_k the k-th deriva
     G_uu = f_2 - h t E f_4         G_ut = -h (E f_3 + t r E[f_4 N]/(2q))
     G_tt = -(h r/4) (3 E[f_3 N]/q + E[f_4 N^2])
 
-The number of nodes is doubled until that changes nothing. A loss that is rougher than the noise is wide, or whose
-expectation does not exist, never gets there, and is refused.
+Rules are tried from few nodes to many until a finer one changes nothing. A loss that is much rougher than the noise is
+wide never gets there, and one that grows faster than the noise decays has no expectation to correct: both are refused.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from versadp.losses.base import IndexLoss
 
     Array = NDArray[np.float64]
+    Rule = tuple[Array, Array]
 
-COUNTS = (16, 32, 64, 96)  # nodes on a side
-ENOUGH = 1e-6  # of the largest score: far below any standard error
-TRIED, TOGETHER = 50, 4096  # records at which it is tried; records at once
+ENOUGH = 1e-6  # of the score: far below any standard error
 SMALL = 1e-6
+TRIED = 50  # records at which rules are tried
+TOGETHER = 400_000  # values of a derivative at once
+LAST = 40.0  # e^-40 is 4e-18
 
 
 def corrected(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> tuple[Array, ...]:
@@ -43,33 +45,36 @@ def corrected(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> tup
     >>> corrected(Squared(), np.array([3.0]), np.array([1.0]), t=0.5, rate=0.2)[1]
     array([-0.4])
     """
-    count = _enough_nodes(loss, u, y, t, rate)
     out = np.empty((5, u.size))
-    for first in range(0, u.size, TOGETHER):
-        part = slice(first, first + TOGETHER)
-        out[:, part] = with_nodes(loss, u[part], y[part], t, rate, count=count)
+    if not u.size:
+        return tuple(out)
+    rule = _fine_enough(loss, u, y, t, rate)
+    rows = TOGETHER // rule[0].size
+    for first in range(0, u.size, rows):
+        part = slice(first, first + rows)
+        out[:, part] = by_rule(loss, u[part], y[part], t, rate, rule=rule)
     return tuple(out)
 
 
-def with_nodes(loss: IndexLoss, u: Array, y: Array, t: float, rate: float, *, count: int) -> tuple[Array, ...]:
-    """Return the same with a given number of nodes on each side.
+def by_rule(loss: IndexLoss, u: Array, y: Array, t: float, rate: float, *, rule: Rule) -> tuple[Array, ...]:
+    """Return the same by given nodes and weights.
 
     Examples
     --------
     >>> from versadp.losses import Logistic
-    >>> few, many = (with_nodes(Logistic(), np.ones(1), np.ones(1), 0.5, 0.2, count=count) for count in (32, 64))
-    >>> bool(abs(few[0] - many[0]) < 1e-12)
+    >>> one, other = (by_rule(Logistic(), np.ones(1), np.ones(1), 0.5, 0.2, rule=r) for r in (few(32), many(32)))
+    >>> bool(abs(one[0] - other[0]) < 1e-12)
     True
     """
-    nodes, weights = laplace_nodes(count)
+    nodes, weights = rule
     q, half = np.sqrt(rate * t), (1 - rate) / 2
     at = u[:, None] + q * nodes
-    _, two, three, four = (each.reshape(at.shape) for each in loss.derivatives(at.ravel(), np.repeat(y, nodes.size), 4))
+    found = loss.derivatives(at.ravel(), np.repeat(y, nodes.size), 4)
+    _, two, three, four = (each.reshape(at.shape) for each in found)
     s, s1 = loss.derivatives(u, y, 2)
-    tilt, turn = (three * nodes) @ weights, (four * nodes) @ weights
     bend = (four * nodes**2) @ weights
     # near q = 0 quotients of rounding errors are replaced by their limit; the second is multiplied by q^2
-    pull, push = (tilt / q, turn / q) if q > SMALL else (bend, 0.0)
+    pull, push = ((three * nodes) @ weights / q, (four * nodes) @ weights / q) if q > SMALL else (bend, 0.0)
     return (
         s - half * t * (three @ weights),
         -half * (two @ weights + t * (rate * pull / 2)),
@@ -80,35 +85,65 @@ def with_nodes(loss: IndexLoss, u: Array, y: Array, t: float, rate: float, *, co
 
 
 @lru_cache(maxsize=8)
-def laplace_nodes(count: int) -> tuple[Array, Array]:
-    """Return nodes and weights of a Laplace variable with variance 1.
+def few(count: int) -> Rule:
+    """Return nodes and weights of a Laplace variable with variance 1: Laguerre's, for functions as wide as the noise.
 
     Examples
     --------
-    >>> nodes, weights = laplace_nodes(32)
+    >>> nodes, weights = few(32)
     >>> [round(float(weights @ nodes**k), 9) for k in (0, 2, 4)]
     [1.0, 1.0, 6.0]
     """
     x, w = np.polynomial.laguerre.laggauss(count)
     keep = w > 1e-18
-    x, w = x[keep] / np.sqrt(2.0), w[keep] / 2
+    return _both_sides(x[keep], w[keep])
+
+
+@lru_cache(maxsize=8)
+def many(count: int) -> Rule:
+    """Return the same by panels of ten nodes, short where the noise is dense, for functions narrower than it.
+
+    Examples
+    --------
+    >>> nodes, weights = many(16)
+    >>> [round(float(weights @ nodes**k), 9) for k in (0, 2, 4)]
+    [1.0, 1.0, 6.0]
+    """
+    z, w = np.polynomial.legendre.leggauss(10)
+    edges = LAST * (np.arange(count + 1) / count) ** 2
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    x = (middle[:, None] + half[:, None] * z).ravel()
+    return _both_sides(x, (half[:, None] * w).ravel() * np.exp(-x))
+
+
+def _both_sides(x: Array, w: Array) -> Rule:
+    x, w = x / np.sqrt(2.0), w / 2
     return np.concatenate([-x, x]), np.concatenate([w, w])
 
 
-def _enough_nodes(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> int:
-    """Return a number of nodes that half as many agree with, at some of the records and at the extreme ones."""
-    if not u.size:
-        return COUNTS[0]
+def _fine_enough(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> Rule:
+    """Return the first rule that agrees with the one before it, at some of the records and at the extreme ones."""
     some = np.append(np.linspace(0, u.size - 1, TRIED).astype(int), [u.argmin(), u.argmax()])
+    u, y = u[some], y[some]
     with np.errstate(all="ignore"):
-        before = with_nodes(loss, u[some], y[some], t, rate, count=COUNTS[0])
-        for count in COUNTS[1:]:
-            now = with_nodes(loss, u[some], y[some], t, rate, count=count)
-            changes = zip(before[:3], now[:3], strict=True)
-            if all(np.abs(a - b).max() <= ENOUGH * np.abs(b).max() for a, b in changes):
-                return count
+        slope, bend = (np.abs(each).max() for each in loss.derivatives(u, y, 2))
+        before = by_rule(loss, u, y, t, rate, rule=few(16))
+        for rule in (few(32), many(16), many(32), many(64)) if _decays(loss, u, y, t) else ():
+            now = by_rule(loss, u, y, t, rate, rule=rule)
+            sizes = zip(before, now, (slope, bend, bend), strict=False)
+            if all(np.abs(a - b).max() <= ENOUGH * (np.abs(b).max() + size) for a, b, size in sizes):
+                return rule
             before = now
     raise ParameterError(
-        f"the expectation of {loss.name} loss over this much noise is not to be had by quadrature",
-        hint="use method 'efficient' or 'drcl'",
+        f"{loss.name} loss cannot be corrected analytically at this much noise: quadrature does not settle",
+        hint="use method 'efficient', or the extension 'zero' or 'clip' with draws",
     )
+
+
+def _decays(loss: IndexLoss, u: Array, y: Array, t: float) -> bool:
+    """Tell whether the density of the noise, of variance t and not r t, falls faster than the loss's slope rises."""
+    near, far = (
+        np.exp(-x) * max(np.abs(loss.derivatives(u + side * x * np.sqrt(t / 2), y, 1)[0]).max() for side in (-1, 1))
+        for x in (10.0, 20.0)
+    )
+    return bool(far <= near)

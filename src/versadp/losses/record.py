@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 class RecordLoss(ABC):
     """A loss of whole records: it takes no formula, has no index, and predicts nothing.
 
+    A subclass either says which number of a record it is about and by which loss (`of` and `base`, as `Mean` does), or
+    has `value(x, theta)` and `gradient(x, theta)`, as `Custom` does.
+
     Attributes
     ----------
     of : str, callable or None
@@ -47,6 +50,14 @@ class RecordLoss(ABC):
         False.
     prediction : None
         It has none, whatever it is called.
+
+    Examples
+    --------
+    >>> from versadp.losses import Huber
+    >>> class Middle(RecordLoss):
+    ...     of, base, name = "income", Huber(k=1000.0), "middle income"
+    >>> Middle().names(1), Middle().prediction
+    (('middle income',), None)
     """
 
     of: str | Callable[[Any], Any] | None
