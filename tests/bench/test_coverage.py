@@ -260,6 +260,13 @@ def test_the_command_prints_the_table(tmp_path):
     assert "mean of x0" in each.output
 
 
+def test_rows_of_another_table_are_refused():
+    """Else all rows would be run."""
+    result = CliRunner().invoke(main, ["bench", "coverage", "--row", "table1 ReLU"])
+    assert result.exit_code == 2
+    assert "no row 'table1 ReLU' in coverage" in result.output
+
+
 def test_the_command_fails_if_a_row_does_not_hold(monkeypatch):
     lines = [line(z, half=0.5) for z in errors(200)]
     table = as_table([summarise(stubs.REGIME, [0.0], lines)])
