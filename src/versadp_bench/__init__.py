@@ -1,1 +1,1 @@
-"""Speed as ratios against peers and against the machine's limit, measured in one run."""
+"""Speed as ratios against peers and against the machine's limit, in one run; accuracy and coverage by simulation."""

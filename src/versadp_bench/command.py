@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from versadp.display.tables import FORMATS, render
@@ -11,8 +13,12 @@ from versadp_bench.coverage.regimes import REGIMES
 from versadp_bench.coverage.running import FULL
 from versadp_bench.coverage.table import coverage_plan, coverage_table
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 BENCHMARKS = {**foundation.BENCHMARKS, **privacy.BENCHMARKS, **estimation.BENCHMARKS, **files.BENCHMARKS}
 ACCURACY, COVERAGE = "accuracy", "coverage"
+TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
 THINNED = 20
 _ENGINES = ("processes", "local")
 
@@ -20,7 +26,7 @@ _ENGINES = ("processes", "local")
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY, COVERAGE]))
 @click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of a row.")
-@click.option("--row", "rows", multiple=True, type=click.Choice([*ROWS, *REGIMES]), help="Which rows; default: all.")
+@click.option("--row", "rows", multiple=True, metavar="ROW", help="A row of the table; default: all.")
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Keep replications of 'coverage' here; a rerun continues."
 )
@@ -47,14 +53,16 @@ def bench(
     outside their limits are run again with 1,000 fresh replications.
     """
     met = True
-    if ACCURACY in names:
+    chosen = {name: [row for row in rows if row in table] for name, table in TABLES.items() if name in names}
+    for row in rows:
+        if not any(row in those for those in chosen.values()):
+            raise click.UsageError(f"there is no row {row!r} in {' and '.join(chosen) or 'what is measured'}")
+    if ACCURACY in names and (chosen[ACCURACY] or not rows):
         _say_thinned(reps, 1000, style)
-        chosen = [row for row in rows if row in ROWS]
-        click.echo(render(list(accuracy_table(chosen or list(ROWS), reps, engine=engine)), style))
-    if COVERAGE in names:
+        click.echo(render(list(accuracy_table(chosen[ACCURACY] or list(ROWS), reps, engine=engine)), style))
+    if COVERAGE in names and (chosen[COVERAGE] or not rows):
         _say_thinned(reps, FULL, style)
-        plan = coverage_plan([row for row in rows if row in REGIMES], reps, again)
-        table = coverage_table(plan, out, engine)
+        table = coverage_table(coverage_plan(chosen[COVERAGE], reps, again), out, engine)
         click.echo(render(table.coefficients if each else table.rows, style))
         met = table.met
     speed = [name for name in names or sorted(BENCHMARKS) if name in BENCHMARKS]

@@ -93,7 +93,7 @@ def test_only_what_is_declared_is_used():
     """A loss that declares another corrected form is believed; one that declares none is refused."""
 
     class Uncorrected(Squared):
-        def closed(self, u, y, t, rate, bandwidth, *, bent):  # noqa: ARG002 - one signature for all losses
+        def closed(self, u, y, t, rate, bandwidth, *, bent):
             return u - y, 0 * u, 1 + 0 * u, 0 * u, 0 * u
 
     rng = np.random.default_rng(3)

@@ -1,5 +1,4 @@
 """Where a fit starts and how much it smooths: plain fits, against other libraries; laws of units, outliers, records."""
-# ruff: noqa: ARG002 - one signature for all losses
 
 import numpy as np
 import pytest

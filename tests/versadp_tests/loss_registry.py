@@ -2,7 +2,6 @@
 
 Strangers use public names only, and know no more than the documentation of `IndexLoss` says.
 """
-# ruff: noqa: ARG002 - one signature for all losses
 
 import numpy as np
 from scipy.special import erfcx, ndtr

@@ -128,7 +128,7 @@ def answered_findings(answered: int, asked: int) -> Iterable[Finding]:
 def power_findings(noticed: int, asked: int, power: float) -> Iterable[Finding]:
     """Yield what is wrong with how often a misuse was noticed."""
     if not asked:
-        yield Finding("there is no specification test", by_chance=False)
+        yield Finding("no fit was tested", by_chance=False)
     elif noticed < power * asked:
         yield Finding(f"noticed {noticed / asked:.3f}", bool(bdtr(noticed, asked, power) > CHANCE))
 
