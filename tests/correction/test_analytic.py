@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from versadp.correction import Analytic, Batch, LinearModel, Units
+from versadp.correction import Analytic, LinearModel, Records
 from versadp.errors import ParameterError
 from versadp.noise import ZeroInflatedSymmetricLaplace
+from versadp.noise.units import Units
 from versadp_tests.loss_registry import LOSSES, SERVED, LogCosh, Squared, Wide, response
 
 DIM, RATE = 3, 0.2
@@ -15,12 +16,16 @@ STRANGERS = [loss for loss in SERVED if type(loss).__module__.startswith("versad
 
 def units(rate=RATE):
     low, high = np.full(DIM, -0.7), np.full(DIM, 0.7)
-    return Units(np.zeros(DIM), np.full(DIM, 1.0), low, high, rate, (low, high), np.full(DIM, 1e-5))
+    return Units(tuple("abc"), np.zeros(DIM), np.full(DIM, 1.0), low, high, (low, high), np.full(DIM, 1e-5), rate)
+
+
+def records(z, y, weight=None):
+    return Records(z, design=np.ones((len(z), 1)), response=y, weight=weight)
 
 
 def part(loss, rate=RATE, response=-1):
     columns = np.array([-1, 0, 1, 2]) if response < 0 else np.array([-1, 0, 1])
-    model = LinearModel(loss, columns, lambda b: np.ones((b.rows, 1)), lambda b: b.public["y"], response)
+    model = LinearModel(loss, columns, response)
     model.bandwidth = 0.4 if loss.kinked else 0.0
     return Analytic(model, units(rate))
 
@@ -31,9 +36,9 @@ def t_scores(found, n=20_000):
     theta = THETA[: model.size]
     x = rng.uniform(-0.7, 0.7, (n, DIM))
     y = response(model.loss, x @ THETA[1:] + THETA[0], rng)
-    truth = model.score(model.rows(x, None, Batch(x, {"y": y})), theta)
-    noisy = Batch(x + ZeroInflatedSymmetricLaplace(RATE, 0.5 * np.eye(DIM)).rvs(n, rng), {"y": y})
-    scaled = Batch(noisy.z / np.sqrt(0.5), noisy.public)
+    truth = model.score(model.rows(x, None, records(x, y)), theta)
+    noisy = x + ZeroInflatedSymmetricLaplace(RATE, 0.5 * np.eye(DIM)).rvs(n, rng)
+    scaled = records(noisy / np.sqrt(0.5), y)
     # in noise units the noise has a variance of 1
     inner = theta * np.where(model.columns >= 0, np.sqrt(0.5), 1.0)
     scores, _ = found.evaluate(found.prepare(scaled, rng), inner, np.ones((1, 1)), hessian=False)
@@ -57,9 +62,7 @@ def test_hessians_and_sums(loss):
     """Those of tables are differentiable up to interpolation."""
     rng = np.random.default_rng(1)
     found = part(loss)
-    batch = Batch(
-        rng.normal(0, 1, (300, DIM)), {"y": response(loss, rng.normal(size=300), rng)}, rng.uniform(0, 2, 300)
-    )
+    batch = records(rng.normal(0, 1, (300, DIM)), response(loss, rng.normal(size=300), rng), rng.uniform(0, 2, 300))
     rows, one = found.prepare(batch, rng), np.ones((1, 1))
     scores, hessian = found.evaluate(rows, THETA, one, hessian=True)
     n, total, outer, again = found.sums(rows, THETA, hessian=True)
