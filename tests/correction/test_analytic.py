@@ -81,7 +81,7 @@ def test_hessians_and_sums(loss):
 def test_a_private_response_joins_the_index():
     """The variance has a part that no coefficient moves."""
     rng = np.random.default_rng(2)
-    batch = Batch(rng.normal(size=(200, DIM)))
+    batch = records(rng.normal(size=(200, DIM)), None)
     for loss in (LogCosh(0.7), Wide()):
         found = part(loss, response=2)
         m, y, _ = rows = found.prepare(batch, rng)
@@ -100,7 +100,7 @@ def test_only_what_is_declared_is_used():
             return u - y, 0 * u, 1 + 0 * u, 0 * u, 0 * u
 
     rng = np.random.default_rng(3)
-    batch = Batch(rng.normal(size=(50, DIM)), {"y": rng.normal(size=50)})
+    batch = records(rng.normal(size=(50, DIM)), rng.normal(size=50))
     found = part(Uncorrected())
     rows = found.prepare(batch, rng)
     scores, _ = found.evaluate(rows, THETA, np.ones((1, 1)), hessian=False)

@@ -31,7 +31,7 @@ SCHEMA = vdp.Schema(
     {"größe": vdp.Bounded(0, 2.5), "c": vdp.Categorical(["ä", "b"]), "y": vdp.Public()},
     id="pid",
 )
-MECH = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.1, keep=0.5)
+MECH = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.1, keep=0.5).in_version(1)
 NOISE = (
     '{"exact_rate": 0.1, "format": "versadp mechanism", "keep": {"c": 0.5}, "scale": {"größe": 0.5}, "schema": '
     '{"columns": [{"lower": 0.0, "name": "größe", "type": "bounded", "upper": 2.5}, {"levels": ["ä", "b"], "name": '

@@ -72,30 +72,20 @@ def test_a_manifest_is_made_as_it_always_was():
     assert made.privacy["statement"] == old["privacy"]["statement"]
 
 
-class Later(vdp.Mechanism):
-    """A mechanism of the version after the first."""
-
-    def to_dict(self):
-        return super().to_dict() | {"version": 2}
-
-    @classmethod
-    def from_dict(cls, data):
-        return cls(vdp.Schema.from_dict(data["schema"]), data["scale"], data["exact_rate"], data["keep"])
-
-
-def test_a_manifest_has_the_version_of_its_mechanism_and_a_grid_in_the_first_alone(saved, monkeypatch):
+def test_a_manifest_has_the_version_of_its_mechanism_and_a_grid_in_the_first_alone(saved):
     manifest = read_manifest(saved)
-    later = Manifest.of(Later(SCHEMA, 0.5, 0.1, 0.5), manifest.parts)
-    data = later.to_dict()
-    assert data["version"] == 2
-    assert list(data) == [key for key in manifest.to_dict() if key != "grid"]
-    assert manifest.to_dict()["grid"] == {"x": 16, "x.y": 16}
-    monkeypatch.setattr("versadp.release.folder.manifest.Mechanism", Later)
-    assert Manifest.from_dict(data) == later
+    first = Manifest.of(MECH.in_version(1), manifest.parts)
+    data = first.to_dict()
+    assert (data["version"], manifest.to_dict()["version"]) == (1, 2)
+    assert [key for key in data if key != "grid"] == list(manifest.to_dict())
+    assert data["grid"] == {"x": 16, "x.y": 16}
+    assert Manifest.from_dict(data) == first
     with pytest.raises(ReleaseError, match="version"):
-        Manifest.from_dict(signed(data | {"grid": {"x": 16, "x.y": 16}}))
+        Manifest.from_dict(signed(manifest.to_dict() | {"grid": {"x": 16, "x.y": 16}}))
     with pytest.raises(ReleaseError, match="version is not that"):
-        Manifest.from_dict(signed(manifest.to_dict()))
+        Manifest.from_dict(signed(data | {"mechanism": MECH.to_dict()}))
+    with pytest.raises(ReleaseError, match="grid"):
+        Manifest.from_dict(signed(data | {"grid": {"x": 12, "x.y": 16}}))
 
 
 def signed(data):
@@ -112,8 +102,8 @@ def signed(data):
         ({"parts": {}}, "parts"),
         ({"version": [1]}, "version"),
         ({"version": 3}, "version"),
-        ({"version": 2}, "version"),
-        ({"grid": None}, "grid"),
+        ({"version": 1}, "version"),
+        ({"grid": {}}, "version"),
         ({"mechanism": None}, "mechanism"),
     ],
 )

@@ -83,7 +83,7 @@ def test_json_round_trip_and_equality():
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (["version"], 2),
+        (["version"], 3),
         (["format"], "other"),
         (["scale"], {"age": 1.0}),
         (["scale"], {"age": "1", "income": 1.0}),
@@ -95,14 +95,84 @@ def test_json_round_trip_and_equality():
         (["extra"], 1),
     ],
 )
-def test_bad_json(path, value):
-    data = json.loads(MECH.to_json())
+def test_bad_json_of_version_1(path, value):
+    data = json.loads(MECH.in_version(1).to_json())
     data[path[0]] = value
     with pytest.raises((ParameterError, vdp.errors.SchemaError)):
         vdp.Mechanism.from_json(json.dumps(data))
     for text in ("", "{", "[]", "null", "3"):
         with pytest.raises(ParameterError):
             vdp.Mechanism.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(version=3),
+        lambda d: d.update(blocks=None),
+        lambda d: d.update(blocks=[3]),
+        lambda d: d.update(blocks=d["blocks"][:1]),
+        lambda d: d["blocks"].append(d["blocks"][0]),
+        lambda d: d["blocks"][0].update(noise="other"),
+        lambda d: d["blocks"][0].update(noise=["zero-inflated"]),
+        lambda d: d["blocks"][0].update(columns="age"),
+        lambda d: d["blocks"][0].update(columns=[["age"], "income"]),
+        lambda d: d["blocks"][0].update(columns=["age", "height"]),
+        lambda d: d["blocks"][0].update(scale={"age": 1.0}),
+        lambda d: d["blocks"][0].update(scale=[1.0]),
+        lambda d: d["blocks"][0].update(exact_rate="0"),
+        lambda d: d["blocks"][0].pop("exact_rate"),
+        lambda d: d["blocks"][0].update(more=1),
+        lambda d: d["blocks"][1].update(keep=None),
+        lambda d: d.update(target={"epsilon": 1.0}),
+        lambda d: d.update(target={"epsilon": 1.0, "delta": 0.1, "unit": 3}),
+        lambda d: d.update(target=[1]),
+        lambda d: d.pop("target"),
+        lambda d: d.update(extra=1),
+    ],
+)
+def test_bad_json(change):
+    data = json.loads(MECH.to_json())
+    change(data)
+    with pytest.raises((ParameterError, vdp.errors.SchemaError)):
+        vdp.Mechanism.from_json(json.dumps(data))
+
+
+def test_noise_by_column_and_tuple():
+    both = {("age", "income"): vdp.noise.ZeroInflated(0.25, 0.2), "region": vdp.noise.Response(0.5)}
+    columns = dict(SCHEMA.columns)
+    schema = vdp.Schema({name: columns[name] for name in ("age", "income", "region")})
+    mech = vdp.Mechanism(schema, noise=both)
+    assert mech == vdp.Mechanism(schema, scale=0.25, exact_rate=0.2, keep=0.5)
+    apart = vdp.Mechanism(schema, noise={"age": vdp.noise.ZeroInflated(0.25), "income": vdp.noise.ZeroInflated(0.25), "region": vdp.noise.Response(0.5)})
+    assert len(apart.blocks) == 3
+    assert apart != mech
+    with pytest.raises(ParameterError, match="version 1"):
+        apart.in_version(1)
+    for bad, words in [
+        ({("age", "income"): vdp.noise.ZeroInflated(0.25)}, "without noise"),
+        (both | {"age": vdp.noise.ZeroInflated(0.25)}, "twice"),
+        (both | {"height": vdp.noise.ZeroInflated(0.25)}, "no private column"),
+        ({("age", "income", "region"): vdp.noise.ZeroInflated(0.25)}, "serves numbers"),
+        ({("age", "income"): vdp.noise.ZeroInflated(0.25), "region": 0.5}, "Spec"),
+        (0.5, "mapping"),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            vdp.Mechanism(schema, noise=bad)
+    with pytest.raises(ParameterError, match="not both"):
+        vdp.Mechanism(schema, scale=0.25, noise=both)
+
+
+def test_the_target_is_remembered_and_no_part_of_the_noise():
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1)})
+    mech = vdp.calibrate(schema, epsilon=2.0, delta=0.1, unit="attribute")
+    again = vdp.Mechanism.from_json(mech.to_json())
+    assert (again.target.epsilon, again.target.delta, again.target.unit) == (2.0, 0.1, "attribute")
+    plain = vdp.Mechanism(schema, scale=mech.scale, exact_rate=mech.exact_rate)
+    assert plain.target is None
+    assert plain == mech
+    frame = pd.DataFrame({"x": [0.5] * 10})
+    assert plain.release(frame, key=KEY).frame.equals(mech.release(frame, key=KEY).frame)
 
 
 @pytest.mark.parametrize("scale", [0, -1, np.nan, np.inf, 5e-324, True, "0.1", None, {"age": 1}, {"age": 1, "x": 2}])

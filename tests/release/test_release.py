@@ -166,7 +166,7 @@ def test_save_and_load(folder, release):
 def test_manifest_says_what_an_analyst_needs(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["rows"] == 2000
-    assert manifest["grid"] == {"x": 16, "z": 16}
+    assert [block["columns"] for block in manifest["mechanism"]["blocks"]] == [["x", "z"], ["c"]]
     assert "assume that they can be recognised" in manifest["privacy"]["statement"]
     assert manifest["privacy"]["record"]["delta_floor"] >= 0.2
     for unit in ("record", "attribute"):
@@ -217,15 +217,15 @@ def sign(manifest):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m["mechanism"].update(exact_rate=0.3), "edited"),
-        (lambda m: m["mechanism"]["scale"].update(x=0.1), "edited"),
+        (lambda m: m["mechanism"]["blocks"][0].update(exact_rate=0.3), "edited"),
+        (lambda m: m["mechanism"]["blocks"][0]["scale"].update(x=0.1), "edited"),
         (lambda m: m.update(rows=5), "edited"),
         (lambda m: m.update(version=99), "version"),
-        (lambda m: m.pop("grid"), "version"),
+        (lambda m: m.pop("privacy"), "version"),
         (lambda m: m.update(extra=1), "version"),
         (lambda m: (m.update(rows=5), sign(m)), "row counts"),
-        (lambda m: (m["grid"].update(x=12), sign(m)), "grid"),
-        (lambda m: (m["mechanism"].update(exact_rate=7), sign(m)), "not valid"),
+        (lambda m: (m.update(version=1), sign(m)), "version"),
+        (lambda m: (m["mechanism"]["blocks"][0].update(exact_rate=7), sign(m)), "not valid"),
         (lambda m: (m["parts"][0].update(file="../secret.parquet"), sign(m)), "does not write"),
         (lambda m: (m["parts"][0].update(bytes=1), sign(m)), "another size"),
         (lambda m: (m.update(parts=3), sign(m)), "not valid"),

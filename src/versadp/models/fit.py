@@ -108,7 +108,7 @@ def fit(
     inputs.whole("draws", draws, 1)
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
-    if engine == "processes":
+    if as_engine(engine).name == "processes":
         raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
     begin = None if start is None else _vector("start", start)
     minimised = as_loss(loss)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Noise = Mapping[str | tuple[str, ...], Spec]
 
 FORMAT, VERSION = "versadp mechanism", 2
+VERSIONS = (1, VERSION)
 
 
 class Mechanism:
@@ -158,7 +159,7 @@ class Mechanism:
     @classmethod
     def from_dict(cls, data: Any) -> Mechanism:
         """Read what `to_dict` wrote."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") not in {1, VERSION}:
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") not in VERSIONS:
             raise ParameterError("this is not a mechanism, or one of a version that this versadp does not know")
         names = ("scale", "exact_rate", "keep") if data["version"] == 1 else ("blocks", "target")
         if set(data) != {"format", "version", "schema", *names}:
@@ -176,7 +177,7 @@ class Mechanism:
 
     def in_version(self, version: int) -> Mechanism:
         """Return the same noise law in another version of the format, whose noise is derived otherwise."""
-        if version not in {1, VERSION}:
+        if version not in VERSIONS:
             raise ParameterError(f"there is no version {version} of a mechanism")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version == 1 and list(noise.items()) != _spelled(self._schema, self.scale, self.exact_rate, self.keep):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from versadp.errors import VersadpError
 from versadp.noise.words import SLAB_ROWS
 
 if TYPE_CHECKING:
@@ -99,8 +100,9 @@ def noise_table(
     names = private_columns(blocks)
     out = np.empty((len(names), table.rows))
     work = partial(_noise_slab, _Work(blocks, table, stream, out, witness))
-    for _ in engine.map(work, _slabs(table.rows, first)):
-        pass
+    done = sum(engine.map(work, _slabs(table.rows, first)))
+    if done != table.rows:  # what nobody wrote is whatever memory held before
+        raise VersadpError(f"the engine {engine.name!r} noised {done} of {table.rows} records", hint="mend the engine")
     return dict(zip(names, out, strict=True))
 
 
@@ -128,7 +130,7 @@ class _Work:
     witness: Witness | None
 
 
-def _noise_slab(work: _Work, slab: _Slab) -> None:
+def _noise_slab(work: _Work, slab: _Slab) -> int:
     blocks, table = work.blocks, work.table
     content = content_of(blocks, _rows(table, slab))
     if work.witness is not None:
@@ -140,3 +142,4 @@ def _noise_slab(work: _Work, slab: _Slab) -> None:
         words = work.stream.records(content, table.names[slab.start : slab.stop], count)
     add_noise(blocks, content, words)
     work.out[:, slab.start : slab.stop] = content  # slabs do not overlap, so threads write without a lock
+    return slab.stop - slab.start
