@@ -12,6 +12,7 @@ from versadp.privacy.bridges import opendp_measurement
 from versadp.privacy.curves.discrete import identity, randomized_response
 from versadp.privacy.curves.gaussian import gaussian
 from versadp.privacy.curves.laplace import symmetric_laplace, symmetric_laplace_limit
+from versadp.privacy.layers.blanket import shuffled_blocks
 from versadp.privacy.layers.composition import compose
 from versadp.privacy.layers.inflation import approx_dp, zero_inflated
 from versadp.privacy.layers.shuffle import shuffled
@@ -32,6 +33,7 @@ __all__ = [
     "opendp_measurement",
     "randomized_response",
     "shuffled",
+    "shuffled_blocks",
     "solve_local_epsilon",
     "solve_parameter",
     "solve_shift",

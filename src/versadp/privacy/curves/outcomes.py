@@ -6,8 +6,8 @@ record K is `Bin(C, ½) + Bern(p/(p+1))`, under the other K and J change places,
 
     P0(N, K) = P(C = N-1) b(K) 2 (pK + J) / (N (p+1)),    log P0/P1 = log (pK + J)/(K + pJ),
 
-b the probabilities of ``Bin(N, ½)``. Only outcomes with K > J have a positive loss. C far in its tails is replaced by
-a C that is worse: a smaller one (a report more is post-processing), and that without anybody else in the lower tail.
+b the probabilities of ``Bin(N, ½)``. Only outcomes with K > J have a positive loss. What is far in a tail is moved to
+what is worse: C to a smaller one, as one report more is post-processing, and to none at all in its lower tail; K to N.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from versadp.privacy.profile import ULP
 Array = NDArray[np.float64]
 
 _REACH = 9.0  # standard deviations of C, and a few: all but 1e-17
+_FARTHEST = 6.0  # of K from its middle, in roots of N: all but 1e-31
 _ROUNDING = 1e-10  # relative: sums of some ten thousand positive terms, each the exponential of at most 1e4
 
 
@@ -83,15 +84,20 @@ def shuffled_outcomes(local_epsilon: float, share: float, n: int) -> Outcomes:
     """
     others, weights = _numbers_alike(share, n)
     size = others[:, None] + 1
-    heads = size // 2 + 1 + np.arange(size.max() // 2 + 1)
+    columns = min(size.max() // 2, int(_FARTHEST * np.sqrt(size.max()))) + 1
+    heads = size // 2 + 1 + np.arange(columns)
     there = heads <= size
     heads = np.minimum(heads, size)
     rest = size - heads
     back = np.exp(-local_epsilon)
-    log_chance = gammaln(size + 1) - gammaln(heads + 1) - gammaln(rest + 1) - size * np.log(2.0)
-    masses = weights[:, None] * np.exp(log_chance) * 2 * (heads + back * rest) / (size * (1 + back))
+    logs = gammaln(np.arange(1.0, size.max() + 2))  # of factorials
+    masses = weights[:, None] * np.exp(logs[size] - size * np.log(2.0) - logs[heads] - logs[rest]) * 2 / (1 + back)
+    masses[:, :-1] *= ((heads + back * rest) / size)[:, :-1]
     odds = (heads - rest) * -np.expm1(-local_epsilon) / np.maximum(back * heads + rest, back)
     losses = np.where(rest > 0, np.minimum(np.log1p(odds) * (1 + ULP), local_epsilon), local_epsilon)
+    # the last column stands for all beyond it, a geometric series at most, as if they were unanimous
+    masses[:, -1] /= 1 - rest[:, -1] / (heads[:, -1] + 1)
+    losses[:, -1] = local_epsilon
     return _in_order(losses[there], masses[there])
 
 
@@ -106,6 +112,29 @@ def _in_order(losses: Array, masses: Array) -> Outcomes:
     rises = tails * np.exp(-losses) * np.expm1(np.diff(losses, prepend=losses[0]))
     chances = np.append(from_the_top(rises)[1:], 0.0) * np.exp(losses)
     return Outcomes(losses, tails, chances, from_the_top(masses * np.exp(-losses)))
+
+
+def count(share: float, n: int) -> float:
+    """Return about how many outcomes there are to list.
+
+    Parameters
+    ----------
+    share : float
+        The probability γ that another report is one of those alike.
+    n : int
+        Number of reports.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(count(0.1, 10_000))
+    113842
+    """
+    mean = n * share
+    return float(2 * (_REACH * np.sqrt(mean * (1 - share)) + 30) * _FARTHEST * np.sqrt(mean))
 
 
 def _numbers_alike(share: float, n: int) -> tuple[NDArray[np.int64], Array]:

@@ -30,7 +30,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.privacy.curves.contour import Terms
 from versadp.privacy.curves.discrete import identity
-from versadp.privacy.curves.outcomes import Outcomes, shuffled_outcomes
+from versadp.privacy.curves.outcomes import Outcomes, count, shuffled_outcomes
 from versadp.privacy.layers.inflation import zero_inflated
 from versadp.privacy.layers.slack import with_slack
 from versadp.privacy.profile import ULP, PrivacyProfile
@@ -38,7 +38,7 @@ from versadp.privacy.profile import ULP, PrivacyProfile
 Array = NDArray[np.float64]
 
 LARGEST = 500.0  # no local epsilon beyond it; there is nothing left to protect, and e^ε to compute
-_FEW = 300  # expected coins up to which all outcomes are listed
+_FEW = 175_000  # outcomes, up to which they are listed
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +49,7 @@ def _terms(local_epsilon: float, share: float, n: int) -> Terms:
     return Terms(x0, x0[::-1], np.full(2, share / 2), n, local_epsilon)
 
 
-_outcomes = lru_cache(maxsize=64)(shuffled_outcomes)
+_outcomes = lru_cache(maxsize=8)(shuffled_outcomes)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ class Shuffled(PrivacyProfile):
     @property
     def notes(self) -> tuple[str, ...]:
         """What has to be so for the others to hide a record."""
-        return (f"holds if the order tells nothing, and of people with equal public values there are at least {self.n:,}",)
+        return (
+            f"holds if the order tells nothing, and of people with equal public values there are at least {self.n:,}",
+        )
 
     @property
     def _kinks(self) -> Array:
@@ -86,7 +88,7 @@ class Shuffled(PrivacyProfile):
 
     @property
     def _law(self) -> Terms | Outcomes:
-        law = _outcomes if (self.n - 1) * self.share <= _FEW else _terms
+        law = _outcomes if count(self.share, self.n) <= _FEW else _terms
         return law(self.local_epsilon, self.share, self.n)
 
     def _title(self) -> str:
@@ -126,7 +128,7 @@ def shuffled(
         Number of reports, at least 1.
     others : float, optional
         The epsilon with which a report is told from anybody else's. By default `local_epsilon`, as for a whole record;
-        to protect an attribute, give the pure epsilon of the record. At least ``log 2p/(p+1)``, ``p = e^local_epsilon``.
+        to protect an attribute, give the pure epsilon of the record. At least `log 2p/(p+1)`, p = e^local_epsilon.
     exact_rate : float
         In [0, 1): the probability with which a report shows its record, and is as described only otherwise.
     local_delta : float

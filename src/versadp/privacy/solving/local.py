@@ -69,4 +69,4 @@ def _bounds(n: int, goal: Target) -> tuple[float, float]:
         return -math.log(max(alone, 1e-300)) * (1 - 1e-9), -math.log(max(together, 1e-300)) + 1e-9
     ratio, allowed = math.exp(goal.epsilon or 0.0), goal.advantage or goal.delta or 0.0
     alone, together = math.log((ratio + allowed) / (1 - allowed)), math.log((2 * n + ratio) / (1 - allowed))
-    return alone * (1 - 1e-9), together + 1e-9
+    return max(alone * (1 - 1e-9), goal.epsilon or 0.0), together + 1e-9

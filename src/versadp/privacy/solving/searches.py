@@ -43,7 +43,7 @@ def least_epsilon(profile: PrivacyProfile, wanted: Array) -> Array:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> least_epsilon(gaussian(1.0), np.array([1e-5])).round(4)
     array([4.3772])
     """
@@ -80,7 +80,7 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> least_beta(gaussian(1.0), np.array([0.05])).round(6)
     array([0.740489])
     """
@@ -160,7 +160,7 @@ def beta_from(profile: PrivacyProfile, rate: float, start: tuple[float, float]) 
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> value, start = beta_from(gaussian(1.0), 0.05, (1.0, np.nan))
     >>> abs(value - gaussian(1.0).beta(0.05)) < 1e-5, abs(beta_from(gaussian(1.0), 0.05, start)[0] - value) < 1e-5
     (True, True)
