@@ -8,6 +8,8 @@ from versadp.privacy import (
     gaussian,
     identity,
     randomized_response,
+    shuffled,
+    shuffled_blocks,
     symmetric_laplace,
     symmetric_laplace_limit,
     with_slack,
@@ -42,6 +44,16 @@ PROFILES = {
     "record": compose(
         zero_inflated(symmetric_laplace(3, 0.5), 0.05), randomized_response(4, 0.2), randomized_response(2, 0.1)
     ),
+    "shuffled, three": shuffled(1.0, 3),
+    "shuffled, few alike": shuffled(3.0, 500),
+    "shuffled, many alike": shuffled(2.0, 2000),
+    "shuffled, attribute": shuffled(1.0, 400, others=3.0),
+    "shuffled, inflated": shuffled(2.0, 300, exact_rate=0.03),
+    "shuffled, local delta": shuffled(2.0, 300, local_delta=1e-9),
+    "shuffled blocks": shuffled_blocks([(1.0, 0.25), (1.5, 0.1)], 1000),
+    "shuffled blocks, attribute": shuffled_blocks([(1.0, 0.25), (1.5, 0.1)], 1000, unit="attribute"),
+    "shuffled twice": shuffled(2.0, 2000).compose(2),
+    "shuffled and a response": compose(shuffled(2.0, 2000), randomized_response(3, 0.2)),
     "two releases": zero_inflated(symmetric_laplace(3, 0.5), 0.05).compose(2),
     "mixture": compose(symmetric_laplace(2, 0.4), symmetric_laplace(5, 0.3), gaussian(0.5), approx_dp(0.3, 0.01)),
 }

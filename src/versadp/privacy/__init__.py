@@ -12,11 +12,14 @@ from versadp.privacy.bridges import opendp_measurement
 from versadp.privacy.curves.discrete import identity, randomized_response
 from versadp.privacy.curves.gaussian import gaussian
 from versadp.privacy.curves.laplace import symmetric_laplace, symmetric_laplace_limit
+from versadp.privacy.layers.blanket import shuffled_blocks
 from versadp.privacy.layers.composition import compose
 from versadp.privacy.layers.inflation import approx_dp, zero_inflated
+from versadp.privacy.layers.shuffle import shuffled
 from versadp.privacy.layers.slack import with_slack
 from versadp.privacy.layers.worst import worst
 from versadp.privacy.profile import PrivacyProfile
+from versadp.privacy.solving.local import solve_local_epsilon
 from versadp.privacy.solving.parameter import solve_parameter, solve_shift
 from versadp.privacy.target import Target, target
 
@@ -29,6 +32,9 @@ __all__ = [
     "identity",
     "opendp_measurement",
     "randomized_response",
+    "shuffled",
+    "shuffled_blocks",
+    "solve_local_epsilon",
     "solve_parameter",
     "solve_shift",
     "symmetric_laplace",

@@ -31,7 +31,7 @@ def draw(profile: PrivacyProfile, path: str | Path | None = None) -> Any:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> draw(gaussian(1.0)).axes[0].get_xlabel()  # doctest: +SKIP
     'false alarms (alpha)'
     """

@@ -66,7 +66,7 @@ def require_profile(name: str, value: object) -> None:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> require_profile("profile", gaussian(1.0))
     """
     if not isinstance(value, PrivacyProfile):
@@ -186,7 +186,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy.curves import gaussian
+        >>> from versadp.privacy import gaussian
         >>> round(gaussian(1.0).epsilon(1e-5), 4)
         4.3772
         """
@@ -218,7 +218,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy.curves import gaussian
+        >>> from versadp.privacy import gaussian
         >>> round(gaussian(1.0).beta(0.05), 6)
         0.740489
         """
@@ -265,7 +265,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy.curves import gaussian
+        >>> from versadp.privacy import gaussian
         >>> round(gaussian(1.0).compose(4).delta(1.0), 9) == round(gaussian(2.0).delta(1.0), 9)
         True
         """
@@ -308,7 +308,7 @@ class PrivacyProfile(ABC):
 
         Examples
         --------
-        >>> from versadp.privacy.curves import gaussian
+        >>> from versadp.privacy import gaussian
         >>> figure = gaussian(1.0).plot()  # doctest: +SKIP
         """
         from versadp.privacy.picture import draw

@@ -69,7 +69,7 @@ def zero_inflated(profile: PrivacyProfile, exact_rate: float) -> PrivacyProfile:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> p = zero_inflated(gaussian(1.0), 0.05)
     >>> p.delta_floor, round(p.delta(1.0), 6)
     (0.05, 0.17059)

@@ -99,7 +99,7 @@ def connect_dots(profile: PrivacyProfile, mesh: float, count: int) -> Losses:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> losses = connect_dots(gaussian(1.0), 0.01, 1000)
     >>> bool(abs(losses.delta(0.01)[100] - gaussian(1.0).delta(1.0)) < 1e-12)
     True
@@ -238,7 +238,7 @@ def convolve(profiles: tuple[PrivacyProfile, ...], points: int | None = None) ->
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> p = convolve((gaussian(0.6), gaussian(0.8)), points=2**14)
     >>> bool(0 <= p.delta(1.0) - gaussian(1.0).delta(1.0) < p.excess < 2e-5)
     True

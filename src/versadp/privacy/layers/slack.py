@@ -97,7 +97,7 @@ def with_slack(profile: PrivacyProfile, tv: float) -> PrivacyProfile:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> p = with_slack(gaussian(1.0), 1e-9)
     >>> print(f"{p.delta(1.0) - gaussian(1.0).delta(1.0):.4g}")
     3.718e-09

@@ -76,7 +76,7 @@ def worst(*profiles: PrivacyProfile) -> PrivacyProfile:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> worst(gaussian(1.0), gaussian(2.0)).delta(1.0) == gaussian(2.0).delta(1.0)
     True
     """

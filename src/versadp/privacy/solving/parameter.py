@@ -102,7 +102,7 @@ def search_parameter(
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> round(search_parameter(gaussian, target(alpha=0.05, beta=0.74), 0.1, 10.0, tolerance=1e-6), 4)
     1.0015
     """

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _MANY = 16  # rates at once from which on the whole curve is looked at first
+_MANY_KINKS = 100  # beyond this number only those close by are looked at
 _FARTHEST = 1e12  # no search goes beyond this epsilon
 _CLOSE = 1e-4  # a last step of Newton's method, in ε and in log false alarms, after which nothing is left to gain
 _NEAR = 0.05  # one over which slopes are nearly linear
@@ -42,7 +43,7 @@ def least_epsilon(profile: PrivacyProfile, wanted: Array) -> Array:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> least_epsilon(gaussian(1.0), np.array([1e-5])).round(4)
     array([4.3772])
     """
@@ -79,7 +80,7 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> least_beta(gaussian(1.0), np.array([0.05])).round(6)
     array([0.740489])
     """
@@ -92,6 +93,8 @@ def least_beta(profile: PrivacyProfile, rates: Array) -> Array:
         if lost.any():
             eps[lost] = _bracketed(profile, rates[lost])
     best = _line(eps, profile._signed(eps)[0], rates)
+    if kinks.size > _MANY_KINKS:
+        return np.maximum(best, _highest_beside(profile, kinks, rates, eps))
     return np.maximum(best, highest_line(profile, kinks, rates)) if kinks.size else best
 
 
@@ -119,6 +122,14 @@ def highest_line(profile: PrivacyProfile, kinks: Array, rates: Array) -> Array:
     """
     eps = np.append(kinks, -kinks)[:, None]
     return np.asarray(_line(eps, profile._signed(eps.ravel())[0][:, None], rates).max(axis=0))
+
+
+def _highest_beside(profile: PrivacyProfile, kinks: Array, rates: Array, eps: Array) -> Array:
+    """Return the highest line at the kinks next to where false alarms pass the rates: between two it is no higher."""
+    every = np.unique(np.append(kinks, -kinks))
+    right = np.searchsorted(every, eps)
+    near = every[np.clip(right + np.arange(-2, 2)[:, None], 0, len(every) - 1)]
+    return np.asarray(_line(near, profile._signed(near.ravel())[0].reshape(near.shape), rates).max(axis=0))
 
 
 def _line(eps: Array, delta: Array, rates: Array) -> Array:
@@ -149,7 +160,7 @@ def beta_from(profile: PrivacyProfile, rate: float, start: tuple[float, float]) 
 
     Examples
     --------
-    >>> from versadp.privacy.curves import gaussian
+    >>> from versadp.privacy import gaussian
     >>> value, start = beta_from(gaussian(1.0), 0.05, (1.0, np.nan))
     >>> abs(value - gaussian(1.0).beta(0.05)) < 1e-5, abs(beta_from(gaussian(1.0), 0.05, start)[0] - value) < 1e-5
     (True, True)

@@ -1,0 +1,160 @@
+r"""The mean positive part of a sum of many independent terms, never too small.
+
+What a shuffled release guarantees comes down to `E(S)₊ / n`, S a sum of n independent copies of a term that is
+`x0 - e^ε x1` with given probabilities and otherwise 0 (`docs/shuffle.md`). With M the moment generating function of
+a term, and for any θ > 0,
+
+    E(S)₊ = (1/2π) ∫ M(z)^n / z² dt,    z = θ + it.
+
+It is evaluated in three steps, each of which can only add:
+
+- **smear**: (·)₊ is convex, so `E(S)₊ <= E(S + hG)₊`, G standard normal and independent (Jensen). Under the integral
+  this is a factor ``exp(h²z²/2)``, which ends it at t of a few 1/h. h is linear in e^ε, so that the result is still
+  convex in e^ε and decreasing;
+- **a sum for the integral**: by Poisson's formula the trapezoidal rule of step `2π/X` gives not E(S + hG)₊ but
+  ``Σ_k e^(θkX) E(S + hG - kX)₊`` over all whole k: what is wanted, k = 0, and more, none of it negative;
+- **cut**: what lies beyond the last t is at most ``M(θ)^n exp(h²θ²/2) ∫ exp(-h²t²/2) / t² dt / π``, and is added.
+
+Smearing costs ``(h/sd)² z²/2`` of the value where 0 lies z standard deviations above the mean of S: 3e-4 where delta
+is 1e-12. The others cost less than 1e-11. Rounding is bounded term by term, and is added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+_CUT = 7.0  # the last t, in 1/h
+_LEAST_TILT = 3.0  # θ in standard deviations: below it the terms k < 0 of Poisson's formula are not negligible
+_ROUNDING = 64 * float(np.finfo(float).eps)  # of a few operations, generously
+_TINY = 1e-300  # what underflows is not nothing
+_STEP, _FARTHEST = 0.025, 9.0  # of the nodes, in standard deviations; beyond the last delta is below 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """n independent terms, each ``x0[a] - e^ε x1[a]`` with probability `mass[a]` and 0 with what is left.
+
+    `last` is the epsilon from which on all of them are known to be at most 0.
+
+    Examples
+    --------
+    Ten thousand answers by randomised response on two levels, local epsilon 4, whose order tells nothing:
+
+    >>> e = np.exp(4.0)
+    >>> terms = Terms(np.array([e, 1.0]), np.array([1.0, e]), np.full(2, 1 / (1 + e)), 10_000, 4.0)
+    >>> print(f"{terms.curve(np.array([0.4124]))[0][0]:.3e}")
+    9.373e-07
+    """
+
+    x0: Array
+    x1: Array
+    mass: Array
+    n: int
+    last: float
+    smear: float = 0.003  # h in standard deviations of S, at epsilon 0
+
+    @cached_property
+    def spread(self) -> float:
+        """The root of `E S²` at epsilon 0."""
+        return math.sqrt(self.n * float(np.sum(self.mass * (self.x0 - self.x1) ** 2)))
+
+    def curve(self, epsilon: Array) -> tuple[Array, Array]:
+        """Return an upper bound on `E(S)₊ / n`, and minus its slope in e^ε, at epsilons in [0, last).
+
+        `E(S)₊` is convex in e^ε, so chords of an upper bound are one, and it is the chords between fixed nodes that
+        are returned: what is found at one epsilon does not depend on what else was asked for, and is not dearer for
+        very many of them. They cost 4e-4 of the value.
+        """
+        nodes, known = self._nodes
+        at = np.expm1(epsilon)
+        cell = np.minimum(np.searchsorted(nodes, at, side="right"), len(nodes) - 1) - 1
+        ends = np.unique(cell)
+        for i in np.union1d(ends, ends + 1).tolist():
+            if np.isnan(known[i]):
+                known[i] = _Contour(self, 1 + nodes[i]).sum()
+        width, drop = nodes[cell + 1] - nodes[cell], known[cell] - known[cell + 1]
+        return known[cell] - (at - nodes[cell]) / width * drop, drop / width
+
+    @property
+    def kinks(self) -> Array:
+        """The epsilons at which chords meet."""
+        return np.append(np.log1p(self._nodes[0][:-1]), self.last)
+
+    @cached_property
+    def _nodes(self) -> tuple[Array, Array]:
+        """Nodes `e^ε - 1`, and what is found there, once it is."""
+        out = np.append(np.arange(0.0, 2.0, _STEP), np.sqrt(np.arange(4.0, _FARTHEST**2, 4 * _STEP)))
+        tanh = out * self.spread / (2 * self.n)
+        nodes = np.append(np.expm1(2 * np.arctanh(tanh[tanh < math.tanh(self.last / 2)])), math.expm1(self.last))
+        known = np.full(len(nodes), np.nan)
+        known[-1] = 0.0
+        return nodes, known
+
+
+class _Contour:
+    """The integral for one epsilon; everything is in units of `Terms.spread`."""
+
+    def __init__(self, terms: Terms, ratio: float) -> None:
+        self.terms = terms
+        self.values = (terms.x0 - ratio * terms.x1) / terms.spread
+        self.smear = terms.smear * (1 + ratio) / 2
+        self.theta, self.log_peak, self.sd = self._tilt()
+
+    def _tilt(self) -> tuple[float, float, float]:
+        """Return θ close to where the integrand is least on the real line, log (M^n exp(h²θ²/2)) and the sd there."""
+        n, mass, values = self.terms.n, self.terms.mass, self.values
+        theta = least = _LEAST_TILT / math.sqrt(n * float(np.sum(mass * values**2)))
+        for _ in range(60):  # Newton; any θ is good, the best one is quickest
+            tilted = mass * np.exp(theta * values)
+            excess = float(np.sum(mass * np.expm1(theta * values)))
+            mean = float(np.sum(tilted * values)) / (1 + excess)
+            variance = n * max(float(np.sum(tilted * values**2)) / (1 + excess) - mean**2, 0.0) + self.smear**2
+            slope = n * mean + self.smear**2 * theta - 2 / theta
+            new = max(theta - slope / (variance + 2 / theta**2), theta / 2, least)
+            if abs(new - theta) <= 0.05 * theta:
+                break
+            theta = min(new, 2 * theta)
+        return theta, n * math.log1p(excess) + self.smear**2 * theta**2 / 2, math.sqrt(variance)
+
+    def sum(self) -> float:
+        """Return the bound on `E(S)₊ / n`."""
+        terms, theta, smear = self.terms, self.theta, self.smear
+        out = theta * self.sd
+        step = 2 * math.pi / (self.sd * max(8.5, min(out, 8.5) / 2 + 32 / out))
+        t = step * np.arange(1.0 + math.ceil(_CUT / (smear * step)))
+        last = float(t[-1])
+        w = self._generating(t)
+        z = theta + 1j * t
+        square = 2 * w.real + w.real**2 + w.imag**2
+        growth = terms.n * (0.5 * np.log1p(square) + 1j * np.arctan2(w.imag, 1 + w.real)) + smear**2 * z * z / 2
+        parts = np.exp(growth - self.log_peak) / (z * z)
+        parts[0] /= 2
+        rounding = _ROUNDING * float(np.sum(np.abs(parts) * (1 + self._wobble(t) / np.sqrt(1 + square))))
+        cut = math.exp(-((smear * last) ** 2) / 2) / (smear**2 * last**3)
+        scale = math.exp(self.log_peak) * terms.spread / terms.n / math.pi
+        return max(scale * ((float(np.sum(parts.real)) + rounding) * step + cut), _TINY)
+
+    def _generating(self, t: Array) -> Complex:
+        """Return M - 1, without cancellation: ``e^v - 1 = expm1(Re v) - 2 e^(Re v) s (s - ic)``, s + ic of Im v / 2."""
+        w = np.zeros(len(t), dtype=np.complex128)
+        for value, mass in zip(self.values.tolist(), self.terms.mass.tolist(), strict=True):
+            sine, cosine = np.sin(0.5 * value * t), np.cos(0.5 * value * t)
+            turned = 2 * mass * math.exp(self.theta * value) * sine
+            w.real += mass * math.expm1(self.theta * value) - turned * sine
+            w.imag += turned * cosine
+        return w
+
+    def _wobble(self, t: Array) -> Array:
+        """Return n times the sum of the sizes of what makes up M - 1: its rounding, passed on to M^n, in few units."""
+        mass, values = self.terms.mass, self.values
+        real = float(np.sum(mass * np.abs(np.expm1(self.theta * values))))
+        turned = float(np.sum(mass * np.exp(self.theta * values) * np.abs(values)))
+        return np.asarray(self.terms.n * (real + turned * t))
