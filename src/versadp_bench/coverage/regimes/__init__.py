@@ -3,6 +3,6 @@
 from versadp_bench.coverage.regimes import hard, misused, sweep, tables
 
 REGIMES = {regime.name: regime for regime in (*hard.ROWS, *tables.ROWS, *sweep.ROWS, *misused.ROWS)}
-QUICK = ("uniform", "logistic, skewed", "mean, n=300", "calendar, dim 1")  # tried by every run of the tests
+QUICK = ("uniform", "binary", "logistic, skewed", "mean, n=300")  # tried by every run of the tests
 
 __all__ = ["QUICK", "REGIMES"]
