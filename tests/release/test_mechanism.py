@@ -144,7 +144,14 @@ def test_noise_by_column_and_tuple():
     schema = vdp.Schema({name: columns[name] for name in ("age", "income", "region")})
     mech = vdp.Mechanism(schema, noise=both)
     assert mech == vdp.Mechanism(schema, scale=0.25, exact_rate=0.2, keep=0.5)
-    apart = vdp.Mechanism(schema, noise={"age": vdp.noise.ZeroInflated(0.25), "income": vdp.noise.ZeroInflated(0.25), "region": vdp.noise.Response(0.5)})
+    apart = vdp.Mechanism(
+        schema,
+        noise={
+            "age": vdp.noise.ZeroInflated(0.25),
+            "income": vdp.noise.ZeroInflated(0.25),
+            "region": vdp.noise.Response(0.5),
+        },
+    )
     assert len(apart.blocks) == 3
     assert apart != mech
     with pytest.raises(ParameterError, match="version 1"):
