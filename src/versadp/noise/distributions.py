@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.noise.rates import check_rate
+from versadp.noise.settings import check_rate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

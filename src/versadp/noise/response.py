@@ -18,7 +18,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Block, Spec
 from versadp.noise.points import How, Points
-from versadp.noise.rates import check_rate
+from versadp.noise.settings import check_rate
 from versadp.schema import Categorical
 
 if TYPE_CHECKING:

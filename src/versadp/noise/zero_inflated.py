@@ -16,24 +16,26 @@ Laplace with covariance `r Sigma`, independent across records (the paper's doubl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
+from versadp.noise import laplace_attack as attack
 from versadp.noise.block import Block, Spec
 from versadp.noise.extension import Box
 from versadp.noise.grid import SCALE_RANGE, grid_bits, sampler_error
 from versadp.noise.plausible import refuse_changed
 from versadp.noise.points import How, Points
-from versadp.noise.rates import check_rate
+from versadp.noise.settings import check_rate, each_column
 from versadp.schema import Bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from versadp.noise.units import Units
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from versadp.schema import Column
 
     Array = NDArray[np.float64]
-
-CERTAIN = 1e6  # the score of an exact hit: beyond every density ratio
 
 
 @dataclass(frozen=True)
@@ -76,26 +76,6 @@ class ZeroInflated(Spec):
         scale = each_column("scale", self.scale, tuple(columns))
         lower, upper = zip(*((column.lower, column.upper) for column in bounded.values()), strict=True)
         return ZeroInflatedBlock(tuple(columns), lower, upper, tuple(scale.values()), self.exact_rate)
-
-
-def each_column(what: str, value: Any, columns: tuple[str, ...]) -> dict[str, float]:
-    """Return one number a column, from one number for all or a mapping.
-
-    Examples
-    --------
-    >>> each_column("scale", 0.5, ("age", "income"))
-    {'age': 0.5, 'income': 0.5}
-    """
-    if not columns and (value is None or value == {} or not isinstance(value, Mapping)):
-        return {}
-    if value is None:
-        raise ParameterError(f"{what} is missing: it is needed for {', '.join(map(repr, columns))}")
-    if not isinstance(value, Mapping):
-        value = dict.fromkeys(columns, value)
-    if set(value) != set(columns):
-        wrong = sorted(set(value) ^ set(columns))
-        raise ParameterError(f"{what} must name just these columns: {', '.join(columns)}; see {', '.join(wrong)}")
-    return {name: inputs.number(f"{what} of column {name!r}", value[name], -np.inf, np.inf) for name in columns}
 
 
 @dataclass(frozen=True)
@@ -259,30 +239,11 @@ class ZeroInflatedBlock(Block):
 
     def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
         """Return the log likelihood ratio; beyond all others where a record is hit exactly."""
-        from versadp.privacy.curves.radial import log_density
-
-        # within half a step of a record the density is that of the cell, not of the pole
-        near = 0.5 / float(self.sigma_steps.max())
-        radius = [np.linalg.norm((seen - end[:, None]) / self.sigma[:, None], axis=0) for end in (null, other)]
-        logs = [log_density(self.dim, np.maximum(r, near)) for r in radius]
-        total = np.asarray(logs[1] - logs[0])
-        if self.exact_rate and (null != other).any():
-            for end, score in ((other, CERTAIN), (null, -CERTAIN)):
-                total[(np.abs(seen - end[:, None]) <= self.step[:, None] / 2).all(axis=0)] = score
-        return total
+        return attack.log_ratio(self, seen, null, other)
 
     def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:
         """Return what no density knows of: values off the grid, low bits, values that hit a record."""
-        steps = (seen - np.array(self.lower)[:, None]) / self.step[:, None]
-        bits = seen[0] * 2.0**53
-        found = {
-            "a value off the release grid": (steps != np.rint(steps)).any(axis=0),
-            "low bits: y * 2^53 is no whole number": bits != np.rint(bits),
-        }
-        for end, word in ((null, "first"), (other, "second")):
-            found[f"some value just that of the {word} record"] = (seen == end[:, None]).any(axis=0)
-            found[f"all values just those of the {word} record"] = (seen == end[:, None]).all(axis=0)
-        return found
+        return attack.events(self, seen, null, other)
 
     # words ----------------------------------------------------------------------------------------------------------
 

@@ -21,10 +21,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError, find_stacklevel
-from versadp.noise import Block, Response, Spec, ZeroInflated, spec_from_dict
-from versadp.noise.rates import check_rate
-from versadp.noise.zero_inflated import each_column
+from versadp.noise import Block, Spec, spec_from_dict
+from versadp.noise.settings import check_rate
 from versadp.privacy.target import Target
+from versadp.release.blocks import put_on, short_form, spelled
 from versadp.schema import Schema
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ class Mechanism:
         self._exact_rate = None
         if noise is None:
             self._exact_rate = check_rate("exact_rate", exact_rate)  # also where no column uses it
-            noise = _short_form(schema, scale, exact_rate, keep)
+            noise = short_form(schema, scale, exact_rate, keep)
         elif scale is not None or exact_rate or keep is not None:
             raise ParameterError("give noise=, or scale, exact_rate and keep, which are short for it", hint="not both")
         self._schema = schema
-        self._blocks = _blocks(schema, noise)
+        self._blocks = put_on(schema, noise)
         self._target = target
         self._version = VERSION
 
@@ -180,7 +180,7 @@ class Mechanism:
         if version not in VERSIONS:
             raise ParameterError(f"there is no version {version} of a mechanism")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
-        if version == 1 and list(noise.items()) != _spelled(self._schema, self.scale, self.exact_rate, self.keep):
+        if version == 1 and list(noise.items()) != spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
         other = Mechanism(self._schema, noise=noise, target=self._target if version > 1 else None)
         other._version, other._exact_rate = version, self._exact_rate
@@ -305,46 +305,6 @@ class Mechanism:
         from versadp.release.path.record import privatize
 
         return privatize(self, record, key)
-
-
-def _short_form(schema: Schema, scale: Any, exact_rate: Any, keep: Any) -> dict[str | tuple[str, ...], Spec]:
-    """Return the paper's mechanism as noise by column."""
-    scales = each_column("scale", scale, schema.numeric)
-    keeps = each_column("keep", keep, schema.categorical)
-    noise: dict[str | tuple[str, ...], Spec] = {}
-    if schema.numeric:
-        noise[schema.numeric] = ZeroInflated(scales, exact_rate)
-    return noise | {name: Response(value) for name, value in keeps.items()}
-
-
-def _spelled(schema: Schema, scale: Any, exact_rate: float, keep: Any) -> list[tuple[tuple[str, ...], Spec]]:
-    """Return the paper's mechanism as its blocks spell it."""
-    noise = _short_form(schema, scale or None, exact_rate, keep or None)
-    return [(block.columns, block.spec) for block in _blocks(schema, noise)]
-
-
-def _blocks(schema: Schema, noise: Any) -> tuple[Block, ...]:
-    """Put noise on the schema's columns: each private column once."""
-    if not isinstance(noise, Mapping):
-        raise ParameterError("noise is a mapping", hint='e.g. noise={"age": vdp.noise.ZeroInflated(scale=0.5)}')
-    blocks, seen = [], set()
-    for key, spec in noise.items():
-        names = (key,) if isinstance(key, str) else key
-        if not isinstance(spec, Spec) or not isinstance(names, tuple) or not names:
-            raise ParameterError("noise has a Spec for each column, or tuple of columns", hint="see versadp.noise")
-        for name in names:
-            if name not in schema.private:
-                raise ParameterError(f"{name!r} is no private column", hint=f"private: {', '.join(schema.private)}")
-            if name in seen:
-                raise ParameterError(f"column {name!r} has noise twice", hint="each private column is in one block")
-            seen.add(name)
-        blocks.append(spec.on({name: schema.columns[name] for name in names}))
-    if missing := [name for name in schema.private if name not in seen]:
-        raise ParameterError(
-            f"private columns without noise: {', '.join(map(repr, missing))}",
-            hint="give them some, or make them Public",
-        )
-    return tuple(blocks)
 
 
 def _seed_key(seed: int) -> bytes:

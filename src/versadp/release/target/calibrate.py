@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Response, ResponseBlock
 from versadp.noise.block import check_unit
-from versadp.noise.rates import MIN_RATE
+from versadp.noise.settings import MIN_RATE
 from versadp.privacy import (
     compose,
     identity,

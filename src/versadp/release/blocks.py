@@ -1,0 +1,53 @@
+"""Noise on the columns of a schema: each private column in one block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from versadp.errors import ParameterError
+from versadp.noise import Block, Response, Spec, ZeroInflated
+from versadp.noise.settings import each_column
+
+if TYPE_CHECKING:
+    from versadp.schema import Schema
+
+
+def short_form(schema: Schema, scale: Any, exact_rate: Any, keep: Any) -> dict[str | tuple[str, ...], Spec]:
+    """Return the paper's mechanism as noise by column."""
+    scales = each_column("scale", scale, schema.numeric)
+    keeps = each_column("keep", keep, schema.categorical)
+    noise: dict[str | tuple[str, ...], Spec] = {}
+    if schema.numeric:
+        noise[schema.numeric] = ZeroInflated(scales, exact_rate)
+    return noise | {name: Response(value) for name, value in keeps.items()}
+
+
+def spelled(schema: Schema, scale: Any, exact_rate: float, keep: Any) -> list[tuple[tuple[str, ...], Spec]]:
+    """Return the paper's mechanism as its blocks spell it."""
+    noise = short_form(schema, scale or None, exact_rate, keep or None)
+    return [(block.columns, block.spec) for block in put_on(schema, noise)]
+
+
+def put_on(schema: Schema, noise: Any) -> tuple[Block, ...]:
+    """Put noise on the schema's columns: each private column once."""
+    if not isinstance(noise, Mapping):
+        raise ParameterError("noise is a mapping", hint='e.g. noise={"age": vdp.noise.ZeroInflated(scale=0.5)}')
+    blocks, seen = [], set()
+    for key, spec in noise.items():
+        names = (key,) if isinstance(key, str) else key
+        if not isinstance(spec, Spec) or not isinstance(names, tuple) or not names:
+            raise ParameterError("noise has a Spec for each column, or tuple of columns", hint="see versadp.noise")
+        for name in names:
+            if name not in schema.private:
+                raise ParameterError(f"{name!r} is no private column", hint=f"private: {', '.join(schema.private)}")
+            if name in seen:
+                raise ParameterError(f"column {name!r} has noise twice", hint="each private column is in one block")
+            seen.add(name)
+        blocks.append(spec.on({name: schema.columns[name] for name in names}))
+    if missing := [name for name in schema.private if name not in seen]:
+        raise ParameterError(
+            f"private columns without noise: {', '.join(map(repr, missing))}",
+            hint="give them some, or make them Public",
+        )
+    return tuple(blocks)
