@@ -27,7 +27,7 @@ def test_derivatives_of_compiled_loops_agree_with_differences(extension):
     """Central differences in q of the factor; error h^2 times a third derivative, away from the rim."""
     kind, length, rounding = extension.code
     h, rim = 1e-4, getattr(extension, "width", 0) ** 2
-    for q in np.linspace(0.01, 9, 200):
+    for q in np.linspace(0.25, 9, 200):  # higher derivatives of fades grow without bound at the box
         if abs(q - rim) < 1e-2:
             continue
         down, here, up = extension.value(np.array([q - h, q, q + h]))

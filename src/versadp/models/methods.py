@@ -14,6 +14,7 @@ blocks' own points under "efficient" and "drcl".
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from versadp.correction import (
 )
 from versadp.errors import ParameterError
 from versadp.noise.extension import Extension, Fade, Zero, as_extension
-from versadp.noise.points import How
+from versadp.noise.points import How, check_count
 
 if TYPE_CHECKING:
     from versadp.models.problem import Problem
@@ -96,6 +97,7 @@ def _by_points(problem: Problem, method: str, extension: str | Extension | None,
             hint="use method 'efficient' or 'drcl'",
         )
     how = How(draws, as_extension("zero" if extension is None else extension))
+    check_count(math.prod(block.point_count(how) for block in problem.blocks))
     return Drawn(problem.model, problem.units, problem.blocks, how)
 
 

@@ -1,8 +1,8 @@
 """Noise: the blocks that a release goes through, with their guarantees and inverses.
 
 Each is "keep with some probability, otherwise draw noise": `ZeroInflated` symmetric Laplace on numbers (the paper's
-mechanism), `Response` on a category. A spec becomes a block when it is put on columns. Blocks of one's own join with
-`register`. For researchers there are plain samplers and densities for arrays.
+mechanism), `Response` on a category, `Window` on numbers and categories together. A spec becomes a block when it is put
+on columns. Blocks of one's own join with `register`. For researchers there are plain samplers and densities for arrays.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from versadp.noise.distributions import SymmetricLaplace, ZeroInflatedSymmetricL
 from versadp.noise.extension import Box, Clip, Damped, Extension, Fade, Zero, as_extension
 from versadp.noise.points import How, Points, product
 from versadp.noise.response import Response, ResponseBlock
+from versadp.noise.window import Window, WindowBlock
 from versadp.noise.zero_inflated import ZeroInflated, ZeroInflatedBlock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REGISTRY: dict[str, type[Spec]] = {kind.name: kind for kind in (ZeroInflated, Response)}
+REGISTRY: dict[str, type[Spec]] = {kind.name: kind for kind in (ZeroInflated, Response, Window)}
 
 
 def register(spec: type[Spec]) -> type[Spec]:
@@ -63,6 +64,8 @@ __all__ = [
     "ResponseBlock",
     "Spec",
     "SymmetricLaplace",
+    "Window",
+    "WindowBlock",
     "Zero",
     "ZeroInflated",
     "ZeroInflatedBlock",

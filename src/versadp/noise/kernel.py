@@ -181,3 +181,25 @@ def clip_to_box(z: Array, lower: Array, upper: Array, out: Array) -> None:
             z[i, j] = nearest
             q += e * e
         out[i] = q
+
+
+@compiled
+def keep_or_redraw(
+    words: NDArray[np.uint64],
+    threshold: np.uint64,
+    windows: NDArray[np.int64],
+    outputs: NDArray[np.int64],
+    content: NDArray[np.float64],
+) -> None:
+    """Move each record to a place in its window, or anywhere; words are (1 + columns, rows): a coin, and one a column.
+
+    Both places are computed for every record: `floor(word * n / 2^64)`, n < 2^31.
+    """
+    for j in range(content.shape[0]):
+        w, n = np.uint64(windows[j]), np.uint64(outputs[j])
+        for i in range(content.shape[1]):
+            high, low = words[1 + j, i] >> np.uint64(32), words[1 + j, i] & np.uint64(0xFFFFFFFF)
+            near = (high * w + ((low * w) >> np.uint64(32))) >> np.uint64(32)
+            far = (high * n + ((low * n) >> np.uint64(32))) >> np.uint64(32)
+            kept = content[j, i] + np.float64(near)
+            content[j, i] = kept if words[0, i] < threshold else np.float64(far)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from versadp.errors import ParameterError
 from versadp.noise.extension import Extension, as_extension
 
 if TYPE_CHECKING:
@@ -25,6 +26,18 @@ class How:
 
     draws: int = 20
     extension: Extension = field(default_factory=lambda: as_extension("zero"))
+
+
+MAX_POINTS = 10_000
+
+
+def check_count(count: int) -> None:
+    """Refuse more points a record than anybody could work with."""
+    if count > MAX_POINTS:
+        raise ParameterError(
+            f"{count} points a record are too many",
+            hint="use fewer columns, or fewer draws; Release.augment(columns=[...]) takes those of one analysis",
+        )
 
 
 class Points(NamedTuple):

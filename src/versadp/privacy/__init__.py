@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from versadp.privacy.bridges import opendp_measurement
-from versadp.privacy.curves.discrete import identity, randomized_response
+from versadp.privacy.curves.discrete import identity, keep_or_redraw, randomized_response
 from versadp.privacy.curves.gaussian import gaussian
 from versadp.privacy.curves.laplace import symmetric_laplace, symmetric_laplace_limit
 from versadp.privacy.layers.blanket import shuffled_blocks
@@ -30,6 +30,7 @@ __all__ = [
     "compose",
     "gaussian",
     "identity",
+    "keep_or_redraw",
     "opendp_measurement",
     "randomized_response",
     "shuffled",

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from versadp.errors import ParameterError
 from versadp.noise import Points, product
+from versadp.noise.points import check_count
 from versadp.release.path.table import released_columns
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from versadp.release.path.table import Table
 
     Array = NDArray[np.float64]
-
-MAX_POINTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,7 @@ def signed_sample(
     """Return the signed sample of a released table; see `Release.augment`."""
     wanted = _wanted(columns, list(mechanism.schema.columns))
     touched = [block for block in mechanism.blocks if set(block.columns) & set(wanted)]
-    count = math.prod(block.point_count(how) for block in touched)
-    if count > MAX_POINTS:
-        raise ParameterError(
-            f"{count} rows a record are too many",
-            hint="name the columns of the analysis: augment(columns=[...]), or take fewer draws",
-        )
+    check_count(math.prod(block.point_count(how) for block in touched))
     every = Points(np.arange(table.rows), {}, np.ones(table.rows))
     inverses = [block.points(np.stack([table.private[n] for n in block.columns]), rng, how) for block in touched]
     points = product(every, *inverses)

@@ -9,8 +9,10 @@ otherwise; `ε₀ = log(1 + kκ/(1-κ))`. A product of such pairs adds losses an
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,9 @@ from numpy.typing import NDArray
 from versadp import inputs
 from versadp.privacy.profile import ULP, PrivacyProfile
 from versadp.privacy.solving.searches import highest_line
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Array = NDArray[np.float64]
 
@@ -142,3 +147,39 @@ def identity() -> PrivacyProfile:
     0.0
     """
     return Discrete((0.0,), (1.0,), "nothing published")
+
+
+def keep_or_redraw(keep: float, share: float, ratio: Fraction) -> PrivacyProfile:
+    """Return the profile of noise that keeps a record up to a window of outputs, and else draws any output.
+
+    Two records whose windows do not meet are hardest to protect: outputs in one's window have `ratio` times the
+    probability under it, those outside of both are equally likely. Records whose windows meet are told apart no better.
+
+    Parameters
+    ----------
+    keep : float
+        Probability that a record is kept, in [0, 1).
+    share : float
+        Of all outputs that are in a window, in (0, 1].
+    ratio : Fraction
+        The largest ratio of an output's probabilities under two records.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> p, q = keep_or_redraw(0.5, 0.25, Fraction(5)), randomized_response(4, 0.5)
+    >>> round(p.pure_epsilon, 9) == round(q.pure_epsilon, 9), round(p.delta(1.0), 9) == round(q.delta(1.0), 9)
+    (True, True)
+    """
+    keep = inputs.number("keep", keep, 0.0, 1.0, open_high=True)
+    share = inputs.number("share", share, 0.0, 1.0, open_low=True)
+    title = f"kept up to a window with probability {keep:.6g}"
+    if keep == 0:
+        return Discrete((0.0,), (1.0,), title)
+    # windows of more than half of all outputs meet, and only the rest can tell
+    apart, low = min(share, 1 - share), 1 - keep
+    if not apart:
+        return Discrete((0.0,), (1.0,), title)
+    loss = math.log(ratio) * (1 + 4 * ULP)
+    mass = apart * (keep / share + low) * (1 + 8 * ULP)
+    return Discrete((-loss, 0.0, loss), (apart * low, max(1 - mass - apart * low, 0.0), mass), title)

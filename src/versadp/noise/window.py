@@ -1,0 +1,345 @@
+"""Keep up to a window, or redraw: pure epsilon, on numbers and categories, one by one or jointly.
+
+Each column has a lattice 0..m and a window of w points (a category: its levels, and w = 1). One coin for the block:
+
+    kept       each z_j uniform on {x_j, ..., x_j + w_j - 1}
+    redrawn    each z_j uniform on {0, ..., m_j + w_j - 1}
+
+The probability of an output takes two values, so that the guarantee is pure, for the whole block at once, and no more
+noise is needed for many columns than their windows ask for. It is exact in whole numbers (`window_law.py`). Released is
+the middle of the window that z begins, so that a kept number is off by at most half a window, evenly. A category, and
+any column with w = 1, is randomised response.
+
+**What it is not**: noise that makes near values look alike. A kept record shows the truth up to its window.
+
+**Inverse.** Let g have window averages v: `mean g(x..x+w-1) = v(x)`, columns multiplied. Then
+
+    psi(z) = g(z)/kappa + (1 - 1/kappa) * mean of g over all outputs,        E psi(Z) = v(x), exactly:
+
+the doubly random correction once more. On a lattice, with z = r + q w,
+
+    g(z) = v(r) - D + w Σ_{i<q} (v(r + i w + 1) - v(r + i w)),      D = mean_{r<w} v(r) - v(0),
+
+has these averages (differences telescope), and is v itself shifted by half a window where v is linear.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from versadp import inputs
+from versadp.errors import ParameterError
+from versadp.noise.block import Block, Spec
+from versadp.noise.points import How, Points, product
+from versadp.noise.window_design import best_window, mean_variance
+from versadp.noise.window_law import WORDS, kept_words, worst_ratio
+from versadp.schema import Bounded, Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from versadp.privacy import PrivacyProfile
+    from versadp.schema import Column
+
+    Array = NDArray[np.float64]
+
+FINE = 2**12  # lattice points in the window of a number without a step
+MOST = 2**31 - 1
+EPSILONS = (1e-4, 30.0)
+
+
+@dataclass(frozen=True)
+class Window(Spec):
+    """Keep a record up to a window, or redraw it: pure epsilon for all columns that it is put on, together.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the guarantee, for any two values of all its columns at once.
+    cells : int or mapping of column to int, optional
+        Into how many cells a number's lattice cuts its bounds; by rule: its step, or fine.
+    window : int or mapping of column to int, optional
+        How many lattice points the window of a number has; by rule (`window_design.py`).
+    delta : float
+        0 is pure epsilon; a larger one keeps more records.
+
+    Examples
+    --------
+    >>> block = Window(epsilon=4).on({"age": Bounded(18, 90), "region": Categorical(["n", "e", "s", "w"])})
+    >>> block.columns, round(block.keep, 3), round(block.reach()["age"], 1)
+    (('age', 'region'), 0.75, 10.4)
+    """
+
+    epsilon: float
+    cells: int | Mapping[str, int] | None = None
+    window: int | Mapping[str, int] | None = None
+    delta: float = 0.0
+    name: ClassVar[str] = "window"
+
+    def on(self, columns: Mapping[str, Column]) -> WindowBlock:
+        """Return the block on these columns."""
+        epsilon = inputs.number("epsilon", self.epsilon, *EPSILONS)
+        delta = inputs.number("delta", self.delta, 0, 1, open_high=True)
+        numbers = {name: column for name, column in columns.items() if isinstance(column, Bounded)}
+        levels = {name: len(column.levels) for name, column in columns.items() if isinstance(column, Categorical)}
+        if len(numbers) + len(levels) < len(columns):
+            raise ParameterError("a window serves numbers and categories", hint="leave public columns out")
+        cells, window = (
+            _whole(what, value, numbers) for what, value in (("cells", self.cells), ("window", self.window))
+        )
+        if numbers and (cells is None or window is None):
+            c = best_window(len(numbers), epsilon, math.prod(levels.values()), delta)
+            cells = cells or dict.fromkeys(numbers, max(1, round(FINE / c)))
+            window = window or {name: max(1, round(c * cells[name])) for name in numbers}
+        bounds = {name: (column.lower, column.upper) for name, column in numbers.items()}
+        bounds |= {name: (0.0, count - 1.0) for name, count in levels.items()}
+        last = (cells or {}) | {name: count - 1 for name, count in levels.items()}
+        wide = (window or {}) | dict.fromkeys(levels, 1)
+        return WindowBlock(
+            tuple(columns),
+            tuple(bounds[name] for name in columns),
+            tuple(last[name] for name in columns),
+            tuple(wide[name] for name in columns),
+            tuple(name in levels for name in columns),
+            epsilon,
+            delta,
+        )
+
+
+def _whole(what: str, value: Any, numbers: Mapping[str, Bounded]) -> dict[str, int] | None:
+    """Return one whole number a column, from one for all or a mapping."""
+    if value is None:
+        return None
+    given = value if hasattr(value, "keys") else dict.fromkeys(numbers, value)
+    if set(given) != set(numbers):
+        raise ParameterError(
+            f"{what} must name just the numbers of the block: {', '.join(numbers) or 'there are none'}"
+        )
+    return {name: inputs.whole(f"{what} of {name!r}", given[name], 1) for name in numbers}
+
+
+@dataclass(frozen=True)
+class WindowBlock(Block):
+    """A window on columns; made by `Window`.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    bounds : tuple of pairs
+        Of each column; a category's are its first and last level.
+    last, window : tuple of int
+        The lattice of each column is 0 to `last`, and its window has so many points.
+    category : tuple of bool
+    epsilon, delta : float
+    """
+
+    columns: tuple[str, ...]
+    bounds: tuple[tuple[float, float], ...]
+    last: tuple[int, ...]
+    window: tuple[int, ...]
+    category: tuple[bool, ...]
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if any(m + w > MOST for m, w in zip(self.last, self.window, strict=True)):
+            raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
+
+    @property
+    def spec(self) -> Window:
+        """What it was made from, with lattice and window."""
+        numbers = [j for j, flag in enumerate(self.category) if not flag]
+        cells, window = ({self.columns[j]: each[j] for j in numbers} for each in (self.last, self.window))
+        return Window(self.epsilon, cells or None, window or None, self.delta)
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        """Possible outputs of each column."""
+        return tuple(m + w for m, w in zip(self.last, self.window, strict=True))
+
+    @cached_property
+    def kept(self) -> int:
+        """How many of 2^64 words keep a record."""
+        return kept_words(self.window, self.outputs, self.epsilon, self.delta)
+
+    @property
+    def keep(self) -> float:
+        """Probability that a record is kept up to its window."""
+        return self.kept / WORDS
+
+    @cached_property
+    def step(self) -> Array:
+        """Distance of lattice points in each column's own units."""
+        return np.array([(high - low) / max(m, 1) for (low, high), m in zip(self.bounds, self.last, strict=True)])
+
+    @property
+    def words(self) -> int:
+        """Words a record: the coin, and one a column."""
+        return 1 + len(self.columns)
+
+    @property
+    def sampler_error(self) -> float:
+        """None: the guarantee is that of the law that is sampled, in whole numbers."""
+        return 0.0
+
+    def reach(self) -> dict[str, float]:
+        """Return how far from the truth a kept number may be: half its window, in its own units."""
+        half = (np.array(self.window) - 1) / 2 * self.step
+        return {n: float(h) for n, h, flag in zip(self.columns, half, self.category, strict=True) if not flag}
+
+    # release --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _lower(self) -> Array:
+        return np.array([low for low, _ in self.bounds])[:, None]
+
+    def to_content(self, values: Array) -> None:
+        """Clamp values to their bounds and count lattice steps from the lower one, in place."""
+        np.clip(values, self._lower, np.array([high for _, high in self.bounds])[:, None], out=values)
+        values -= self._lower
+        values /= self.step[:, None]
+        np.rint(values, out=values)
+        values += 0.0  # -0.0 and 0.0 are one number
+
+    def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
+        """Move records to a place in their window, or anywhere."""
+        from versadp.noise.kernel import keep_or_redraw
+
+        threshold = np.uint64(min(self.kept, WORDS - 1))
+        keep_or_redraw(words, threshold, np.array(self.window), np.array(self.outputs), content)
+
+    def to_values(self, content: Array) -> None:
+        """Turn outputs into the middle of the windows that they begin, in place."""
+        content -= (np.array(self.window)[:, None] - 1) / 2
+        content *= self.step[:, None]
+        content += self._lower
+
+    def _places(self, values: Array) -> Array:
+        """Return the outputs that released values stand for, or the lattice points of records (`window` aside)."""
+        shift = (np.array(self.window)[:, None] - 1) / 2
+        return np.asarray(np.rint((values - self._lower) / self.step[:, None] + shift))
+
+    def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - a lattice is exact
+        """Raise if a column holds values that are no outputs: it was changed after release."""
+        from versadp.errors import DataError
+
+        places = self._places(released)
+        again = places.copy()
+        self.to_values(again)
+        slack = 1e-6 * self.step[:, None] + 4 * np.spacing(np.abs(released))
+        wrong = (np.abs(again - released) > slack) | (places < 0) | (places >= np.array(self.outputs)[:, None])
+        for name, count in zip(self.columns, wrong.sum(axis=1), strict=True):
+            if count:
+                raise DataError(
+                    f"column {name!r} has {count} of {released.shape[1]} values that its window never gives",
+                    hint="undo what was done to the column after release",
+                )
+
+    # guarantee ------------------------------------------------------------------------------------------------------
+
+    def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - one attribute outside its window is outside the block's
+        """Return the guarantee of the law that is sampled, for any two records of the block."""
+        from versadp.privacy import keep_or_redraw
+
+        share = math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
+        return keep_or_redraw(self.keep, share, worst_ratio(self.window, self.outputs, self.kept))
+
+    def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return opposite corners, or corners that differ in one column."""
+        null = {name: low for name, (low, _) in zip(self.columns, self.bounds, strict=True)}
+        other = {name: high for name, (_, high) in zip(self.columns, self.bounds, strict=True)}
+        if unit == "attribute":
+            # the column whose windows are furthest apart
+            j = int(np.argmax([m / w for m, w in zip(self.last, self.window, strict=True)]))
+            other = null | {self.columns[j]: other[self.columns[j]]}
+        return null, other
+
+    def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
+        """Return the log likelihood ratio: whose window an output lies in."""
+        places = self._places(seen)
+        step = math.log(worst_ratio(self.window, self.outputs, self.kept))
+        inside = []
+        for record in (null, other):
+            first = np.rint((record[:, None] - self._lower) / self.step[:, None])
+            inside.append(((places >= first) & (places < first + np.array(self.window)[:, None])).all(axis=0))
+        return np.asarray(step * (inside[1].astype(float) - inside[0].astype(float)))
+
+    def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:  # noqa: ARG002 - both have one lattice
+        """Return what a window never does: outputs that are off its lattice."""
+        exact = (seen - self._lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2
+        return {"a value off the lattice": np.asarray((np.abs(exact - np.rint(exact)) > 1e-6).any(axis=0))}
+
+    # words ----------------------------------------------------------------------------------------------------------
+
+    def sentences(self, rows: int | None) -> list[str]:
+        """Return what the statement says: above all, that a kept record shows the truth up to its window."""
+        count = "" if rows is None else f" (about {self.keep * rows:,.0f} of {rows:,})"
+        shown = [f"{name} within ±{reach:.3g}" if reach else f"{name} as it is" for name, reach in self.reach().items()]
+        shown += [f"{name} as it is" for name, flag in zip(self.columns, self.category, strict=True) if flag]
+        kept = f"With probability {100 * self.keep:.3g}%{count} a record shows the truth up to a window"
+        return [
+            f"{kept}: {', '.join(shown)}.",
+            "Otherwise these columns are drawn at random and say nothing; nobody can tell which for any one record.",
+        ]
+
+    def facts(self, rows: int | None) -> dict[str, str]:
+        """Return what a plan shows."""
+        together = " + ".join(self.columns)
+        facts = {f"{together}: shown up to a window": f"{100 * self.keep:.3g}%"}
+        if rows is not None:
+            facts[f"{together}: ... of {rows:,}"] = f"about {self.keep * rows:,.0f}"
+        return facts | {f"{name}: window": f"±{reach:,.4g}" for name, reach in self.reach().items()}
+
+    def inflation(self) -> dict[str, float]:
+        """Return the variance inflation of each mean, or of a level's share, values spread evenly."""
+        out = {}
+        for name, m, w, flag in zip(self.columns, self.last, self.window, self.category, strict=True):
+            out[name] = self.keep**-2 if flag else 1 + 12 * mean_variance(w / m, self.keep)
+        return out
+
+    # inverse --------------------------------------------------------------------------------------------------------
+
+    def point_count(self, how: How) -> int:
+        """Return the points of the released record and of its draws."""
+        return (1 + how.draws) * math.prod(
+            1 if w == 1 else 4 + 2 * ((m + w) // w) for m, w in zip(self.last, self.window, strict=True)
+        )
+
+    def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:
+        """Return g at the released record, over kappa, and at outputs drawn at random, which share `1 - 1/kappa`."""
+        if not self.kept:
+            raise ParameterError("a window that keeps nothing tells nothing and cannot be corrected")
+        n = released.shape[1]
+        drawn = np.floor(rng.random((len(self.columns), n, how.draws)) * np.array(self.outputs)[:, None, None])
+        places = np.concatenate([self._places(released)[:, :, None], drawn], axis=2)
+        weight = np.full((n, 1 + how.draws), (1 - 1 / self.keep) / how.draws)
+        weight[:, 0] = 1 / self.keep
+        every = Points(np.arange(n * (1 + how.draws)), {}, weight.ravel())
+        columns = [self._window_points(j, places[j].ravel(), rng) for j in range(len(self.columns))]
+        joined = product(every, *columns)
+        return Points(joined.record // (1 + how.draws), joined.columns, joined.weight)
+
+    def _window_points(self, j: int, z: Array, rng: np.random.Generator) -> Points:
+        """Return g of one column at outputs z as signed points of v."""
+        w, low, step, numbers = self.window[j], self.bounds[j][0], self.step[j], np.arange(z.size)
+        if w == 1:
+            return Points(numbers, {self.columns[j]: low + step * z}, np.ones(z.size))
+        q, r = np.divmod(z.astype(np.int64), w)
+        count = q.astype(np.int64)
+        owner = np.repeat(numbers, count)
+        at = np.repeat(r, count) + w * (np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count))
+        record = np.concatenate([numbers, numbers, numbers, owner, owner])
+        mean = np.floor(rng.random(z.size) * w)  # of the first window, drawn: it is needed in expectation only
+        # points beyond the lattice stand for a constant: v has the value of its last point there
+        place = np.minimum(np.concatenate([r, np.zeros(z.size), mean, at + 1, at]), self.last[j])
+        ones, wide = np.ones(z.size), np.full(owner.size, float(w))
+        weight = np.concatenate([ones, ones, -ones, wide, -wide])
+        order = np.argsort(record, kind="stable")
+        return Points(record[order], {self.columns[j]: low + step * place[order]}, weight[order])
