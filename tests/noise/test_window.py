@@ -135,16 +135,16 @@ def test_pure_epsilon_is_claimed_and_nothing_beyond(epsilon):
     mech = vdp.Mechanism(SCHEMA, noise={("x", "c"): Window(epsilon=epsilon)})
     for unit in ("record", "attribute"):
         profile = mech.privacy(unit)
-        assert profile.delta(epsilon * (1 + 1e-12)) == 0
+        assert profile.delta(epsilon) == 0
         assert profile.delta(0.9 * epsilon) > 0
-        assert profile.pure_epsilon <= epsilon * (1 + 1e-12)
+        assert profile.pure_epsilon <= epsilon
     assert mech.sampler_error == 0
 
 
 def test_several_windows_compose():
     apart = vdp.Mechanism(SCHEMA, noise={"x": Window(epsilon=1.0), "c": Window(epsilon=1.0)})
-    assert apart.privacy("attribute").pure_epsilon <= 1 + 1e-12
-    assert 1.9 < apart.privacy("record").pure_epsilon <= 2 + 1e-12
+    assert apart.privacy("attribute").pure_epsilon <= 1
+    assert 1.9 < apart.privacy("record").pure_epsilon <= 2
 
 
 @pytest.mark.parametrize("unit", ["record", "attribute"])

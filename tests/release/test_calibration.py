@@ -200,3 +200,33 @@ def test_many_categories_leave_room_for_the_exact_rate(goal):
     mechanism = vdp.calibrate(schema(6, levels=range(2, 52, 5)), **goal)
     assert target(**goal).room(mechanism.privacy()) >= 0
     assert min(mechanism.keep.values()) > 0
+
+
+# windows -------------------------------------------------------------------------------------------------------------
+
+MIXED = vdp.Schema({"x": vdp.Bounded(0, 1), "z": vdp.Bounded(-5, 5), "c": vdp.Categorical(["a", "b", "c"])})
+
+
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.5, 0.0), (4.0, 0.0), (8.0, 0.0), (1.0, 1e-6), (4.0, 1e-5), (2.0, 0.05)]
+)
+def test_windows_meet_their_target_and_waste_nothing(unit, epsilon, delta):
+    mech = vdp.calibrate(MIXED, epsilon=epsilon, delta=delta, unit=unit, noise="window")
+    assert len(mech.blocks) == (1 if unit == "record" else 3)
+    assert mech.privacy(unit).delta(epsilon) <= delta
+    assert mech.privacy(unit).delta(epsilon * (1 - 1e-6)) > delta * (1 - 1e-6)
+    assert (mech.target.epsilon, mech.target.delta, mech.target.unit) == (epsilon, delta, unit)
+
+
+def test_a_pure_target_is_met_by_windows_and_another_by_the_papers_noise():
+    assert vdp.calibrate(MIXED, epsilon=4.0) == vdp.calibrate(MIXED, epsilon=4.0, delta=0.0, noise="window")
+    assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1).exact_rate > 0
+    with pytest.raises(vdp.errors.ParameterError, match="exact_rate"):
+        vdp.calibrate(MIXED, epsilon=4.0, exact_rate=0.1, noise="window")
+    with pytest.raises(vdp.errors.ParameterError, match="no noise"):
+        vdp.calibrate(MIXED, epsilon=4.0, noise="gaussian")
+    with pytest.raises(vdp.errors.ParameterError, match="epsilon"):
+        vdp.calibrate(MIXED, advantage=0.3, noise="window")
+    with pytest.raises(vdp.errors.ParameterError):
+        vdp.calibrate(MIXED, epsilon=4.0, noise="zil")

@@ -36,6 +36,7 @@ from versadp.privacy import (
 )
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.shift import ShiftProblem
+from versadp.release.target.windows import windows
 from versadp.schema import Categorical, Schema
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from versadp.privacy import PrivacyProfile, Target
 
+NOISES = ("auto", "window", "zil")
 SHARE_OF_DELTA = {1: 0.95, 2: 0.85, 3: 0.75}
 SHARE_BEYOND = 0.6
 SHARE_OF_RISK = 0.45
@@ -61,6 +63,7 @@ def calibrate(
     advantage: float | None = None,
     alpha: float | None = None,
     beta: float | None = None,
+    noise: str = "auto",
 ) -> Mechanism:
     """Return the mechanism with the least noise that meets a privacy target.
 
@@ -68,7 +71,7 @@ def calibrate(
     ----------
     schema : Schema
     epsilon, delta : float, optional
-        Target as a pair.
+        Target as a pair; epsilon alone is pure, with a delta of 0.
     unit : {"record", "attribute"}
         What the target protects.
     exact_rate : float, optional
@@ -77,6 +80,9 @@ def calibrate(
         Target as attack risk: how much better than chance the best attacker may tell two records apart.
     alpha, beta : float, optional
         Target as attack risk: at most `alpha` false alarms leave at least `beta` misses.
+    noise : {"auto", "window", "zil"}
+        Windows (one a column for an attribute, one jointly for a record), or the paper's zero-inflated Laplace noise.
+        "auto" is windows for pure targets, which Laplace noise cannot meet on several columns, and else the paper's.
 
     Raises
     ------
@@ -92,11 +98,22 @@ def calibrate(
     0.4293
     >>> mech.privacy("attribute").delta(4.0) <= 0.05
     True
+    >>> calibrate(schema, epsilon=8.0).privacy("record").delta(8.0)
+    0.0
     """
-    goal = target(epsilon, delta, advantage=advantage, alpha=alpha, beta=beta)
+    if noise not in NOISES:
+        raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
+    pure = epsilon is not None and not delta and exact_rate is None
+    wide = noise == "window" or (noise == "auto" and pure)
+    if wide and exact_rate is not None:
+        raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
+    given = 0.0 if wide and delta is None and epsilon is not None else delta
+    goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
     check_unit(unit)
     if not isinstance(schema, Schema) or not schema.private:
         raise ParameterError("calibrate needs a Schema with private columns")
+    if wide:
+        return windows(schema, goal, unit)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
         keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
