@@ -47,7 +47,7 @@ def plan(schema: Path, unit: str, style: str, rows: int | None, plot: Path | Non
         _plot(candidates, unit, plot)
 
 
-def _targets(options: dict[str, Any]) -> list[dict[str, float]]:
+def _targets(options: dict[str, Any]) -> list[dict[str, Any]]:
     risk = {name: options[name] for name in ("advantage", "alpha", "beta") if options[name] is not None}
     pairs = [{"epsilon": e, "delta": d} for e, d in product(options["epsilon"], options["delta"])]
     if risk and (options["epsilon"] or options["delta"]):

@@ -53,7 +53,8 @@ class IndexLoss(ABC):
 
     To add one, write `value` and `derivatives`, element by element, and say what is true of it below. Its name is the
     class's in small letters if nothing else is said. A subclass that redefines `value` or `derivatives` has lost its
-    parent's `closed`, and one that redefines `mean` its `link`.
+    parent's `closed`, and one that redefines `mean` its `link`; what it says of smoothness and residuals is inherited,
+    and must be said anew if it is no longer true.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class IndexLoss(ABC):
 
     @saved_as("identity")
     def mean(self, u: Array) -> Array:
-        """Return the prediction that belongs to the index."""
+        """Return the prediction that belongs to the index: it never falls, so that bands map by their ends."""
         return u
 
     @property
@@ -157,13 +158,14 @@ class IndexLoss(ABC):
     def start(self, m: Array, y: Array) -> Array:
         """Return coefficients of a plain fit to a design m and a response y: near the minimum, not at it.
 
-        Losses of the residual start from a robust line, two classes that no derivative tells apart from a logistic
-        fit, all others from damped Newton steps of their own.
+        Losses of the residual start from a robust line, losses of two classes that are not smooth from a logistic fit,
+        all others from damped Newton steps of their own.
         """
         if self.residual:
             return starts.robust(m, y)
         if self.classes is not None and not self.smooth:
-            return starts.separating(m, y == self.classes[1])
+            low, high = self.classes
+            return starts.separating(m, np.abs(y - high) < np.abs(y - low))
         return starts.downhill(self, m, y)
 
     def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:

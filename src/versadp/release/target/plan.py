@@ -49,7 +49,7 @@ def _facts(mechanism: Mechanism, rows: int | None) -> list[tuple[str, str]]:
     return facts
 
 
-def cost_of_columns(schema: Schema, target: Mapping[str, float], *, unit: str) -> list[dict[str, Any]]:
+def cost_of_columns(schema: Schema, target: Mapping[str, Any], *, unit: str) -> list[dict[str, Any]]:
     """Return what the target costs with fewer numeric columns: noise in widths, and records needed.
 
     Examples
