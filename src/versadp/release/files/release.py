@@ -21,7 +21,7 @@ from versadp.release.files.refusals import as_begun, unfit, writing
 from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
-from versadp.release.folder.manifest import MANIFEST
+from versadp.release.folder.manifest import MANIFEST, read_manifest
 from versadp.release.ledger.state import State
 from versadp.release.release import Release, load
 
@@ -138,8 +138,8 @@ def _finish(run: Run, place: Path) -> None:
         raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
     scratch = scratch_of(place, run.name) / "release"
     run.parts(scratch, empty=True)
-    _sweep(scratch, run)
     run.publish(scratch, run.intake.files)
+    _sweep(scratch)
     scratch.rename(place)
     sync_folder(place.parent)
     reached("after publication")
@@ -147,12 +147,13 @@ def _finish(run: Run, place: Path) -> None:
     shutil.rmtree(scratch.parent, ignore_errors=True)
 
 
-def _sweep(scratch: Path, run: Run) -> None:
+def _sweep(scratch: Path) -> None:
     """Remove what a killed process left of other data: only what the manifest names is to be seen."""
-    named = {MANIFEST, *(file.name for file in run.intake.files)}
+    named = {MANIFEST, *(part.name for part in read_manifest(scratch).parts)}
     for path in scratch.iterdir():
         if path.name not in named:
             path.unlink()
+    sync_folder(scratch)
 
 
 def _compare(run: Run, place: Path) -> None:
