@@ -203,8 +203,10 @@ def test_a_strangers_mean_predicts(loss, tmp_path):
 def test_hinge_predicts_classes_and_logistic_probabilities():
     frame = followed(Probit())
     release = with_public_response(frame)
-    classes = vdp.fit(release, "y ~ x", loss="hinge").predict({"x": np.linspace(-30, 30, 50)})
-    assert set(classes.tolist()) == {-1.0, 1.0}
+    at = {"x": np.linspace(-30, 30, 50)}
+    hinge = vdp.fit(release, "y ~ x", loss="hinge")
+    assert set(hinge.predict(at).tolist()) == {-1.0, 1.0}
+    assert (vdp.Results.from_dict(hinge.to_dict()).predict(at) == hinge.predict(at)).all()
     found = vdp.fit(release, "y ~ x", loss="logistic")
     index = found.params[0] + found.params[1] * AT["x"]
     assert found.predict(AT) == pytest.approx(1 / (1 + np.exp(-index)))

@@ -66,10 +66,15 @@ def exponential(u: Array) -> Array:
         return np.exp(u)
 
 
+def side(u: Array) -> Array:
+    """Return the class, 1 above 0 and -1 below: the link of hinge loss."""
+    return np.where(u > 0, 1.0, -1.0)
+
+
 CUSTOM = "custom"
 """Stands in a file for a link that is a function of the user's own."""
 
-LINKS: dict[str, Function] = {"identity": identity, "logistic": logistic, "exponential": exponential}
+LINKS: dict[str, Function] = {"identity": identity, "logistic": logistic, "exponential": exponential, "side": side}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, zeros
+from versadp.losses.base import IndexLoss, saved_as, zeros
 from versadp.losses.closed import need_exact_rate
 from versadp.losses.kink import Kink
 from versadp.losses.smoothing import step
@@ -42,6 +42,7 @@ class Hinge(IndexLoss):
         share, density = step(1.0 - y * u, bandwidth)
         return (-y * share, y * y * density, *zeros(u, 2))[:order]
 
+    @saved_as("side")
     def mean(self, u: Array) -> Array:
         """Return the class."""
         return np.where(u > 0, 1.0, -1.0)
