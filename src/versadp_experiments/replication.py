@@ -53,9 +53,12 @@ def replicate(cell: Cell, rep: int, seed: int, *, with_ours: bool) -> dict[str, 
 def work(job: Job) -> list[dict[str, Any]]:
     """Do a job; runs in another process.
 
-    One thread a process: the processes fill the cores, and sums are rounded the same way on every engine.
+    One thread a process where threadpoolctl is installed (the extra `versadp[bench]`): the processes fill the cores, and
+    sums are rounded the same way on every engine. Without it results are the same up to rounding, and slower.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        threadpool_limits = nullcontext
+    with threadpool_limits(1):
         return [replicate(job.cell, rep, job.seed, with_ours=rep < job.ours) for rep in job.reps]
