@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -53,8 +54,8 @@ def replicate(cell: Cell, rep: int, seed: int, *, with_ours: bool) -> dict[str, 
 def work(job: Job) -> list[dict[str, Any]]:
     """Do a job; runs in another process.
 
-    One thread a process where threadpoolctl is installed (the extra `versadp[bench]`): the processes fill the cores, and
-    sums are rounded the same way on every engine. Without it results are the same up to rounding, and slower.
+    One thread a process where threadpoolctl is installed (the extra `versadp[bench]`): the processes fill the cores,
+    and sums are rounded the same way on every engine. Without it results are the same up to rounding, and slower.
     """
     try:
         from threadpoolctl import threadpool_limits

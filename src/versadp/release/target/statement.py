@@ -37,13 +37,14 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None) -> str:
             f"  {attack} {found}% of cases.",
             f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {_up(profile.delta_floor)}.",
         ]
-    error = _up(mechanism.sampler_error)
     lines += [
         "",
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
         "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
-        f"The sampler's distance from ideal noise, at most {error} a record, is included.",
     ]
+    if mechanism.sampler_error:
+        error = _up(mechanism.sampler_error)
+        lines.append(f"The sampler's distance from ideal noise, at most {error} a record, is included.")
     return "\n".join(lines)
 
 
