@@ -30,6 +30,7 @@ from versadp.schema import Schema
 if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.privacy import PrivacyProfile
+    from versadp.release.path.noised import Layout
     from versadp.release.release import Release
 
     Noise = Mapping[str | tuple[str, ...], Spec]
@@ -101,6 +102,13 @@ class Mechanism:
     def blocks(self) -> tuple[Block, ...]:
         """The noise, block after block."""
         return self._blocks
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each block's columns and words stand."""
+        from versadp.release.path.noised import Layout
+
+        return Layout(self._blocks)
 
     @property
     def target(self) -> Target | None:
@@ -286,7 +294,7 @@ class Mechanism:
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
         stream = keystream(secret, self.parameters)
-        noised = noise_table(self._blocks, table, stream, as_engine(engine))
+        noised = noise_table(self.layout, table, stream, as_engine(engine))
         columns = released_columns(noised, table.public, self._schema)
         return Release(build_frame(columns, table.kind), self, insecure=insecure_seed is not None)
 

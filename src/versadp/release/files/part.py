@@ -78,7 +78,7 @@ def make_part(job: Job, piece: Piece) -> Made:
     scratch = None
     if known and known[0].file.is_intact(job.folder):
         for table, at in _tables(job, piece, outside):
-            witness_table(job.mechanism.blocks, table, at, digest)
+            witness_table(job.mechanism.layout, table, at, digest)
             digest.rest(table, at)
     elif job.frozen:
         raise StateError("a part is missing or was changed, or there are more records than parts")
@@ -106,8 +106,8 @@ def _tables(job: Job, piece: Piece, outside: Counter[str]) -> Iterator[tuple[Tab
 
 
 def _groups(job: Job, piece: Piece, digest: PartDigest, outside: Counter[str]) -> Iterator[pa.Table]:
-    blocks, engine = job.mechanism.blocks, Local()
+    layout, engine = job.mechanism.layout, Local()
     for table, at in _tables(job, piece, outside):
-        noised = noise_table(blocks, table, job.stream, engine, first=at, witness=digest)
+        noised = noise_table(layout, table, job.stream, engine, first=at, witness=digest)
         digest.rest(table, at)
         yield released_table(table, noised, job.mechanism.schema)

@@ -109,7 +109,7 @@ class Screen:
         schema = self.mechanism.schema
         table = read_table(pa.Table.from_batches([batch]), schema)
         survey(table, schema)
-        return people_rows(self.key, self.release, table, self.mechanism.blocks, self.charge)
+        return people_rows(self.key, self.release, table, self.mechanism.layout, self.charge)
 
 
 def _refuse(name: str | None, repeats: int, refused: int, spent: int) -> None:

@@ -21,13 +21,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from versadp.noise.tags import Texts, cipher, tags
 from versadp.noise.words import SLAB_ROWS, mac
-from versadp.release.path.noised import content_of
 from versadp.release.path.table import texts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.noise import Block
+    from versadp.release.path.noised import Layout
     from versadp.release.path.table import Table
 
 
@@ -68,7 +67,7 @@ class PartDigest:
 
 
 def people_rows(
-    ledger_key: bytes, release: str, table: Table, blocks: tuple[Block, ...], charge: tuple[int, int]
+    ledger_key: bytes, release: str, table: Table, layout: Layout, charge: tuple[int, int]
 ) -> NDArray[np.uint64]:
     """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
     assert table.names is not None
@@ -77,17 +76,17 @@ def people_rows(
     named = tags(cipher(mac(ledger_key, b"people")), table.names)
     rows[:, 0] = named[:, 0]
     public = [_public(ledger_key, array) for array in table.public.values()]
-    record = Texts.rows(_content(table, blocks), *public, named)
+    record = Texts.rows(_content(table, layout), *public, named)
     rows[:, 1] = tags(cipher(mac(ledger_key, b"record", release.encode())), record)[:, 0]
     return rows
 
 
-def _content(table: Table, blocks: tuple[Block, ...]) -> NDArray[np.float64]:
+def _content(table: Table, layout: Layout) -> NDArray[np.float64]:
     """Return the private columns as whole numbers, one row a record."""
     content = np.empty((table.rows, len(table.private)))
     for start in range(0, table.rows, SLAB_ROWS):  # in steps, to need little memory
         rows = slice(start, start + SLAB_ROWS)
-        content[rows] = content_of(blocks, {name: values[rows] for name, values in table.private.items()}).T
+        content[rows] = layout.content({name: values[rows] for name, values in table.private.items()}).T
     return content
 
 

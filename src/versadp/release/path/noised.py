@@ -26,40 +26,40 @@ if TYPE_CHECKING:
     from versadp.release.path.table import Table
 
     Array = NDArray[np.float64]
-    Blocks = tuple[Block, ...]
 
 
-def private_columns(blocks: Blocks) -> list[str]:
-    """Return the private columns in the order in which their content stands: block after block."""
-    return [name for block in blocks for name in block.columns]
+class Layout:
+    """Where each block's columns and words stand.
 
+    Attributes
+    ----------
+    columns : tuple of str
+        The private columns, block after block.
+    words : int
+        Words a record.
+    """
 
-def word_count(blocks: Blocks) -> int:
-    """Return the words a record."""
-    return sum(block.words for block in blocks)
+    def __init__(self, blocks: tuple[Block, ...]) -> None:
+        places, column, word = [], 0, 0
+        for block in blocks:
+            places.append((block, slice(column, column + len(block.columns)), slice(word, word + block.words)))
+            column, word = column + len(block.columns), word + block.words
+        self._places = tuple(places)
+        self.columns = tuple(name for block in blocks for name in block.columns)
+        self.words = word
 
+    def content(self, private: Mapping[str, NDArray[np.generic]]) -> Array:
+        """Return private columns as the whole numbers (columns, rows) that noise is added to."""
+        content = np.array([private[name] for name in self.columns], dtype=np.float64)
+        for block, at, _ in self._places:
+            block.to_content(content[at])
+        return content
 
-def content_of(blocks: Blocks, private: Mapping[str, NDArray[np.generic]]) -> Array:
-    """Return private columns as the whole numbers (columns, rows) that noise is added to."""
-    content = np.array([private[name] for name in private_columns(blocks)], dtype=np.float64)
-    for block, at, _ in _places(blocks):
-        block.to_content(content[at])
-    return content
-
-
-def add_noise(blocks: Blocks, content: Array, words: NDArray[np.uint64]) -> None:
-    """Add every block's noise in place, and turn whole numbers into what is released."""
-    for block, at, of_words in _places(blocks):
-        block.add_noise(content[at], words[of_words])
-        block.to_values(content[at])
-
-
-def _places(blocks: Blocks) -> Iterator[tuple[Block, slice, slice]]:
-    """Yield each block with its rows of the content and of the words."""
-    column = word = 0
-    for block in blocks:
-        yield block, slice(column, column + len(block.columns)), slice(word, word + block.words)
-        column, word = column + len(block.columns), word + block.words
+    def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
+        """Add every block's noise in place, and turn whole numbers into what is released."""
+        for block, at, of_words in self._places:
+            block.add_noise(content[at], words[of_words])
+            block.to_values(content[at])
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Witness(Protocol):
 
 
 def noise_table(
-    blocks: Blocks,
+    layout: Layout,
     table: Table,
     stream: Keystream,
     engine: Engine,
@@ -90,26 +90,25 @@ def noise_table(
 
     Parameters
     ----------
-    blocks, table, stream, engine
+    layout, table, stream, engine
         What to noise, with what, and where.
     first : int
         Number of the table's first slab of rows; a table that is one piece of a longer one starts at a slab.
     witness : Witness, optional
         Sees the content of each slab; on threads, in any order.
     """
-    names = private_columns(blocks)
-    out = np.empty((len(names), table.rows))
-    work = partial(_noise_slab, _Work(blocks, table, stream, out, witness))
+    out = np.empty((len(layout.columns), table.rows))
+    work = partial(_noise_slab, _Work(layout, table, stream, out, witness))
     done = sum(engine.map(work, _slabs(table.rows, first)))
     if done != table.rows:  # what nobody wrote is whatever memory held before
         raise VersadpError(f"the engine {engine.name!r} noised {done} of {table.rows} records", hint="mend the engine")
-    return dict(zip(names, out, strict=True))
+    return dict(zip(layout.columns, out, strict=True))
 
 
-def witness_table(blocks: Blocks, table: Table, first: int, witness: Witness) -> None:
+def witness_table(layout: Layout, table: Table, first: int, witness: Witness) -> None:
     """Show a table's content to a witness, without any noise."""
     for slab in _slabs(table.rows, first):
-        witness.slab(slab.number, content_of(blocks, _rows(table, slab)))
+        witness.slab(slab.number, layout.content(_rows(table, slab)))
 
 
 def _slabs(rows: int, first: int) -> Iterator[_Slab]:
@@ -123,7 +122,7 @@ def _rows(table: Table, slab: _Slab) -> dict[str, NDArray[np.generic]]:
 
 @dataclass(frozen=True)
 class _Work:
-    blocks: Blocks
+    layout: Layout
     table: Table
     stream: Keystream
     out: Array
@@ -131,15 +130,14 @@ class _Work:
 
 
 def _noise_slab(work: _Work, slab: _Slab) -> int:
-    blocks, table = work.blocks, work.table
-    content = content_of(blocks, _rows(table, slab))
+    layout, table = work.layout, work.table
+    content = layout.content(_rows(table, slab))
     if work.witness is not None:
         work.witness.slab(slab.number, content)
-    count = word_count(blocks)
     if table.names is None:
-        words = work.stream.slab(slab.number, content, count)
+        words = work.stream.slab(slab.number, content, layout.words)
     else:
-        words = work.stream.records(content, table.names[slab.start : slab.stop], count)
-    add_noise(blocks, content, words)
+        words = work.stream.records(content, table.names[slab.start : slab.stop], layout.words)
+    layout.add_noise(content, words)
     work.out[:, slab.start : slab.stop] = content  # slabs do not overlap, so threads write without a lock
     return slab.stop - slab.start

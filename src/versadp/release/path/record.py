@@ -10,7 +10,6 @@ import numpy as np
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
 from versadp.noise.words import check_key, device_keystream
-from versadp.release.path.noised import add_noise, content_of, private_columns, word_count
 from versadp.release.path.table import EXACT_INTEGER
 from versadp.schema import Bounded, Categorical
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> dict[str, Any]:
     """Return the released record; see `Mechanism.privatize`."""
-    schema, blocks = mechanism.schema, mechanism.blocks
+    schema, layout = mechanism.schema, mechanism.layout
     given = dict(record)
     name = given.pop(schema.id, None) if schema.id is not None else None
     _check_names(given.keys(), schema.columns.keys())
@@ -38,12 +37,12 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
         else:
             out[c] = _public(given[c], c)
 
-    content = content_of(blocks, private)
+    content = layout.content(private)
     names = None if name is None else Texts.of([str(name).encode()])
     stream = device_keystream(check_key(key), mechanism.parameters)
-    add_noise(blocks, content, stream.records(content, names, word_count(blocks)))
+    layout.add_noise(content, stream.records(content, names, layout.words))
 
-    for c, value in zip(private_columns(blocks), content[:, 0].tolist(), strict=True):
+    for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
         column = schema.columns[c]
         out[c] = column.levels[int(value)] if isinstance(column, Categorical) else value
     return {c: out[c] for c in schema.columns}
