@@ -178,3 +178,16 @@ def test_bad_toml(text):
 def test_any_text_is_a_schema_or_our_error(text):
     with contextlib.suppress(SchemaError):
         Schema.from_toml_text(text)
+
+
+def test_a_step_says_what_values_are():
+    column = vdp.Bounded(18, 90, step=1)
+    assert (column.step, column.steps) == (1.0, 72)
+    schema = vdp.Schema({"age": column, "x": vdp.Bounded(0, 1)})
+    assert vdp.Schema.from_dict(schema.to_dict()) == schema
+    assert vdp.Schema.from_toml_text(schema.to_toml()) == schema
+    assert "step" not in vdp.Bounded(0, 1).to_dict()
+    assert vdp.Bounded(0, 1, step=0.1).steps == 10
+    for step in (0, -1, 7, 100, float("nan"), float("inf"), True, "1"):
+        with pytest.raises(SchemaError):
+            vdp.Bounded(18, 90, step=step)

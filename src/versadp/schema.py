@@ -26,16 +26,24 @@ class Bounded:
 
     Values outside are moved to the nearest bound before noise is added, which is part of what is estimated.
 
+    Parameters
+    ----------
+    lower, upper : float
+    step : float, optional
+        What values are: `lower + k * step`, such as whole years. Windows keep to it; Laplace noise needs a fine grid and
+        does not.
+
     Examples
     --------
     >>> Bounded(18, 90)
     Bounded(lower=18.0, upper=90.0)
-    >>> Bounded(18, 90).width
-    72.0
+    >>> Bounded(18, 90, step=1).steps
+    72
     """
 
     lower: float
     upper: float
+    step: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -50,15 +58,30 @@ class Bounded:
             raise SchemaError(f"lower ({self.lower:g}) must be below upper ({self.upper:g})")
         if not math.isfinite(self.upper - self.lower) or self.upper - self.lower < 1e-290:
             raise SchemaError("the width upper - lower must be an ordinary number, not overflow or vanish")
+        if self.step is not None:
+            step = _number(self.step)
+            if not 0 < step <= self.width or abs(self.width / step - round(self.width / step)) > 1e-6:
+                raise SchemaError("step must divide the width upper - lower", hint="e.g. Bounded(18, 90, step=1)")
+            object.__setattr__(self, "step", step)
+
+    def __repr__(self) -> str:
+        step = "" if self.step is None else f", step={self.step!r}"
+        return f"Bounded(lower={self.lower!r}, upper={self.upper!r}{step})"
 
     @property
     def width(self) -> float:
         """Upper minus lower."""
         return self.upper - self.lower
 
+    @property
+    def steps(self) -> int | None:
+        """How many steps lie between the bounds, if there is a step."""
+        return None if self.step is None else round(self.width / self.step)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the column as it stands in TOML and in a manifest."""
-        return {"type": "bounded", "lower": self.lower, "upper": self.upper}
+        step = {} if self.step is None else {"step": self.step}
+        return {"type": "bounded", "lower": self.lower, "upper": self.upper, **step}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +132,10 @@ class Public:
 
 
 Column = Bounded | Categorical | Public
-_FIELDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
-    "bounded": (Bounded, ("lower", "upper")),
-    "categorical": (Categorical, ("levels",)),
-    "public": (Public, ()),
+_FIELDS: dict[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = {  # needed, and allowed beside
+    "bounded": (Bounded, ("lower", "upper"), ("step",)),
+    "categorical": (Categorical, ("levels",), ()),
+    "public": (Public, (), ()),
 }
 
 
@@ -300,9 +323,10 @@ def _column_from_dict(name: str, entry: dict[str, Any]) -> Column:
     kind = entry.pop("type", None)
     if not isinstance(kind, str) or kind not in _FIELDS:
         raise SchemaError(f"column {name!r} needs a type", hint=f"one of {', '.join(_FIELDS)}")
-    make, fields = _FIELDS[kind]
-    if set(entry) != set(fields):
-        raise SchemaError(f"column {name!r} of type {kind} needs just: {', '.join(fields) or 'nothing more'}")
+    make, needed, allowed = _FIELDS[kind]
+    if not set(needed) <= set(entry) <= {*needed, *allowed}:
+        beside = f" (and perhaps {', '.join(allowed)})" if allowed else ""
+        raise SchemaError(f"column {name!r} of type {kind} needs just: {', '.join(needed) or 'nothing more'}{beside}")
     try:
         column: Column = make(**entry)
     except SchemaError as problem:

@@ -235,6 +235,19 @@ def test_decoder_variances_by_rule(epsilon, mean, square):
     assert squares.var() - 1 / 180 == pytest.approx(second_variance(c, keep, 1), rel=0.03)
 
 
+def test_a_step_is_the_lattice():
+    years = Window(epsilon=4.0).on({"age": Bounded(18, 90, step=1), "score": Bounded(0, 1)})
+    assert years.last[0] == 72
+    assert years.last[1] > 1000
+    # the same width, as near as whole years allow
+    assert abs(years.window[0] / 72 - years.window[1] / years.last[1]) < 1 / 72
+    few = Window(epsilon=8.0).on({"stars": Bounded(1, 5, step=1)})
+    assert (few.last, few.window) == ((4,), (1,))
+    mech = vdp.Mechanism(vdp.Schema({"stars": Bounded(1, 5, step=1)}), noise={"stars": Window(epsilon=8.0)})
+    out = mech.release(pd.DataFrame({"stars": [1, 2, 3, 4, 5] * 100})).frame["stars"]
+    assert set(out) <= {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
 def test_a_record_of_six_numbers_at_epsilon_8():
     c = best_window(6, 8.0)
     keep = keep_probability(c, 6, 8.0)

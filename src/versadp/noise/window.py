@@ -96,7 +96,8 @@ class Window(Spec):
         )
         if numbers and (cells is None or window is None):
             c = best_window(len(numbers), epsilon, math.prod(levels.values()), delta)
-            cells = cells or dict.fromkeys(numbers, max(1, round(FINE / c)))
+            fine = max(1, round(FINE / c))
+            cells = cells or {name: column.steps or fine for name, column in numbers.items()}
             window = window or {name: max(1, round(c * cells[name])) for name in numbers}
         bounds = {name: (column.lower, column.upper) for name, column in numbers.items()}
         bounds |= {name: (0.0, count - 1.0) for name, count in levels.items()}
