@@ -181,13 +181,13 @@ def test_any_text_is_a_schema_or_our_error(text):
 
 
 def test_a_step_says_what_values_are():
-    column = vdp.Bounded(18, 90, step=1)
+    column = Bounded(18, 90, step=1)
     assert (column.step, column.steps) == (1.0, 72)
-    schema = vdp.Schema({"age": column, "x": vdp.Bounded(0, 1)})
-    assert vdp.Schema.from_dict(schema.to_dict()) == schema
-    assert vdp.Schema.from_toml_text(schema.to_toml()) == schema
-    assert "step" not in vdp.Bounded(0, 1).to_dict()
-    assert vdp.Bounded(0, 1, step=0.1).steps == 10
+    schema = Schema({"age": column, "x": Bounded(0, 1)})
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert Schema.from_toml_text(schema.to_toml()) == schema
+    assert "step" not in Bounded(0, 1).to_dict()
+    assert Bounded(0, 1, step=0.1).steps == 10
     for step in (0, -1, 7, 100, float("nan"), float("inf"), True, "1"):
         with pytest.raises(SchemaError):
-            vdp.Bounded(18, 90, step=step)
+            Bounded(18, 90, step=step)

@@ -30,8 +30,8 @@ class Bounded:
     ----------
     lower, upper : float
     step : float, optional
-        What values are: `lower + k * step`, such as whole years. Windows keep to it; Laplace noise needs a fine grid and
-        does not.
+        What values are: `lower + k * step`, such as whole years. Windows keep to it; Laplace noise, which needs a fine
+        grid, does not.
 
     Examples
     --------
