@@ -92,24 +92,28 @@ class WithSlack(Layer):
         value, alarms = self.base._curve(epsilon)
         with np.errstate(over="ignore"):
             bound = up(value + (1 + np.exp(epsilon)) * self.tv + self.far, 2)
-        beyond = alarms <= self.tv / self.lost  # alarms only steer: what is right of ε* is decided by ε*
+        beyond = alarms <= self.tv / self.lost  # alarms only steer: which form is used where
         falls = np.where(beyond, 0.0, alarms - self.tv)
-        beyond &= epsilon >= self._turn if beyond.any() else False
+        if self.lost < 1 and beyond.any():  # beyond ε* and the line, which then need not be known
+            before = np.maximum(epsilon[beyond] - self._loss, 0.0)
+            value, alarms = self.base._curve(before)
+            past = (alarms <= self.tv / self.lost) & (epsilon[beyond] >= self._loss)
+            at = np.flatnonzero(beyond)[past]
+            bound[at], falls[at] = up(value[past] + self.tv + self.far, 2), (1 - self.lost) * alarms[past]
+            beyond[at] = False
         if beyond.any():
-            bound[beyond], falls[beyond] = self._after(epsilon[beyond])
+            beyond &= epsilon >= self._turn
+            bound[beyond], falls[beyond] = self._line(epsilon[beyond])
         return bound, falls
 
-    def _after(self, epsilon: Array) -> tuple[Array, Array]:
-        """Return bound and slope from ε* on."""
+    def _line(self, epsilon: Array) -> tuple[Array, Array]:
+        """Return the line between the two forms, and its slope."""
         if self.lost == 1:
             return np.full(len(epsilon), self._before), np.zeros(len(epsilon))
-        past = epsilon - self._turn
-        value, alarms = self.base._curve(np.append(np.maximum(epsilon - self._loss, self._turn), self._turn))
-        value = up(value + self.tv + self.far, 2)
-        drop = (self._before - value[-1]) / np.expm1(self._loss)
-        line = self._before - np.expm1(np.minimum(past, self._loss)) * drop
-        bound = np.where(past < self._loss, line, value[:-1])
-        return bound, np.where(past < self._loss, drop * np.exp(-self._turn), (1 - self.lost) * alarms[:-1])
+        after = float(up(self.base._curve(np.array([self._turn]))[0] + self.tv + self.far, 2)[0])
+        drop = (self._before - after) / np.expm1(self._loss)
+        part = np.expm1(np.minimum(epsilon - self._turn, self._loss))
+        return self._before - part * drop, np.full(len(epsilon), drop * np.exp(-self._turn))
 
     @property
     def _kinks(self) -> Array:
