@@ -13,6 +13,7 @@ from versadp.privacy.bridges import opendp_measurement
 from versadp_tests.privacy_registry import PROFILES
 
 SOME = ["laplace, dim 1", "laplace, dim 2", "inflated", "response", "approximate", "gaussian", "record", "two releases"]
+SOME += ["shuffled, three", "shuffled, few alike", "shuffled, many alike"]
 
 
 @pytest.fixture

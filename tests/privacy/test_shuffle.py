@@ -65,6 +65,21 @@ def test_no_random_channel_is_told_apart_better(seed):
         assert reference.worst_data(channel, n, share * local) <= shuffled(local, n).delta(share * local) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("first", "second"), [(0.5, 1.0), (2.0, 0.7)])
+def test_no_attribute_is_told_apart_better(first, second):
+    """Two attributes with their own responses; neighbours differ in the first, the others in anything."""
+    product = np.kron(reference.response_channel(2, first), reference.response_channel(2, second))
+    for n in (2, 3, 4):
+        claimed = shuffled(first, n, others=first + second)
+        for share in EPSILONS[:-1]:
+            truth = max(
+                reference.shuffled_divergence(product[a], product[a + 2], product[list(others)], share * first)
+                for a in (0, 1)
+                for others in itertools.combinations_with_replacement(range(4), n - 1)
+            )
+            assert truth <= claimed.delta(share * first) * (1 + 1e-9)
+
+
 def blank_channel(local, others):
     """The two laws of a record that never leave their two reports blank, and one of others, which mostly do."""
     p, q = np.exp(local), np.exp(others)

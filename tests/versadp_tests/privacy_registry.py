@@ -39,6 +39,8 @@ PROFILES = {
     "identity": identity(),
     "slack": with_slack(symmetric_laplace(3, 0.5), 1e-6),
     "slack, inflated": with_slack(zero_inflated(symmetric_laplace(3, 0.5), 0.05), 1e-9),
+    "slack, relative": with_slack(symmetric_laplace(3, 0.5), 1e-6, lost=0.01, far=2e-6),
+    "slack, relative, pure": with_slack(randomized_response(4, 0.5), 1e-6, lost=0.01),
     "worst": worst(zero_inflated(symmetric_laplace(3, 0.5), 0.02), randomized_response(4, 0.4)),
     "responses": compose(randomized_response(4, 0.5), randomized_response(3, 0.2), randomized_response(4, 0.5)),
     "record": compose(

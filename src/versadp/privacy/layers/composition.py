@@ -22,7 +22,7 @@ from versadp.privacy.curves.discrete import Discrete, identity, product
 from versadp.privacy.curves.gaussian import Gaussian
 from versadp.privacy.layers.inflation import ZeroInflated
 from versadp.privacy.layers.layer import Layer
-from versadp.privacy.layers.slack import WithSlack
+from versadp.privacy.layers.slack import WithSlack, slack_of, with_slack
 from versadp.privacy.profile import PrivacyProfile, require_profile, up
 
 Array = NDArray[np.float64]
@@ -89,6 +89,7 @@ class _Parts:
 
     exact_rate: float = 0.0
     tv: float = 0.0
+    relative: Array = field(default_factory=lambda: np.zeros(3))  # tv, lost and far, where they are known
     mu_squared: float = 0.0
     losses: Array = field(default_factory=lambda: np.zeros(1))
     masses: Array = field(default_factory=lambda: np.ones(1))
@@ -98,7 +99,10 @@ class _Parts:
     def add(self, profile: PrivacyProfile, weight: float = 1.0) -> None:
         """Take a profile apart; `weight` is the probability that its coins spare the record."""
         if isinstance(profile, WithSlack):
-            self.tv += weight * profile.tv
+            if profile.lost < 1:
+                self.relative += weight * profile.tv, profile.lost, weight * profile.far
+            else:
+                self.tv += weight * profile.tv
             self.add(profile.base, weight)
         elif isinstance(profile, ZeroInflated):
             more = (1 - self.exact_rate) * profile.exact_rate
@@ -185,4 +189,6 @@ def _assemble(parts: _Parts, title: str) -> PrivacyProfile:
         whole = base if _trivial(atoms) else Shifted(base, atoms, title)
     if parts.exact_rate:
         whole = ZeroInflated(whole, parts.exact_rate)
-    return WithSlack(whole, parts.tv) if parts.tv else whole
+    if parts.relative[0]:
+        whole = slack_of(whole, *parts.relative.tolist())
+    return with_slack(whole, parts.tv)
