@@ -11,6 +11,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
+from versadp.noise import ZeroInflatedBlock
 from versadp.noise.missing import missing, moved, tails
 from versadp.privacy import symmetric_laplace, with_slack, zero_inflated
 
@@ -223,10 +224,9 @@ def test_large_w_and_large_normals_are_a_small_share(sigma, outcome):
 
 def test_a_large_epsilon_needs_hardly_more_noise_than_its_curve():
     """Six columns to (12, 1e-6): the curve needs 20.36 widths, e^ε τ made that 44.7."""
-    from versadp.noise.laplace import ZeroInflatedLaplace
 
     def charged(scale, **known):
-        block = ZeroInflatedLaplace((0.0,) * 6, (1.0,) * 6, (scale,) * 6, 0.0)
+        block = ZeroInflatedBlock(tuple("abcdef"), (0.0,) * 6, (1.0,) * 6, (scale,) * 6, 0.0)
         profile = symmetric_laplace(6, 1 / scale)
         if known:
             lost, reach = missing(block.sigma_steps.tolist(), 1 / scale)

@@ -1,6 +1,6 @@
 r"""What is missing from the outcomes of sampled noise: a small share of every likely one.
 
-`laplace.sampler_error` bounds the probability τ that words and true uniforms give different noise. An event that is
+`grid.sampler_error` bounds the probability τ that words and true uniforms give different noise. An event that is
 rare under ideal noise could still lose all of its probability that way, and a guarantee at a large epsilon rests on
 rare events: that is why τ alone costs e^ε τ. Here the loss is bounded relative to the outcome. With h = 2^-65 half a
 cell of words, outcomes k whose distance `|k/σ|` from the record is at most B, and any bounds n and w on normals and W,
