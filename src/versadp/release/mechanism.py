@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from versadp import inputs
 from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError, find_stacklevel
 from versadp.noise import Block, Spec, spec_from_dict
 from versadp.noise.settings import check_rate
@@ -318,8 +319,7 @@ class Mechanism:
 def _seed_key(seed: int) -> bytes:
     from hashlib import sha256
 
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ParameterError("insecure_seed must be a whole number")
+    seed = inputs.whole("insecure_seed", seed, -(2**256))
     warnings.warn(
         "insecure_seed is for research: whoever guesses it removes the noise. The release is stamped as insecure.",
         InsecureWarning,

@@ -24,6 +24,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, k0e, k1e
 
+from versadp import inputs
 from versadp.errors import ParameterError
 
 Array = NDArray[np.float64]
@@ -228,9 +229,7 @@ def radial_law(dim: int) -> RadialLaw:
     >>> radial_law(3) is radial_law(3)
     True
     """
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
-        raise ParameterError(f"dim must be a whole number of at least 1, not {dim!r}")
-    return RadialLaw(int(dim))
+    return RadialLaw(inputs.whole("dim", dim, 1))
 
 
 def log_density(dim: int, radius: ArrayLike) -> Array:

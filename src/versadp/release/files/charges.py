@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from versadp import inputs
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -73,10 +74,8 @@ def allowance(epsilon: float, delta: float) -> tuple[int, int]:
 
 
 def _exact(epsilon: float, delta: float) -> tuple[Fraction, Fraction]:
-    for value, most in ((epsilon, math.inf), (delta, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most or value == math.inf:
-            raise ParameterError("a charge or budget needs a finite epsilon of 0 or more and a delta between 0 and 1")
-    return Fraction(repr(float(epsilon))) * EPSILON_UNIT, Fraction(repr(float(delta))) * DELTA_UNIT
+    pair = inputs.number("epsilon", epsilon, 0, math.inf, open_high=True), inputs.number("delta", delta, 0, 1)
+    return Fraction(repr(pair[0])) * EPSILON_UNIT, Fraction(repr(pair[1])) * DELTA_UNIT
 
 
 def spelled(charge: tuple[int, int]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from versadp import inputs
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
@@ -49,8 +50,7 @@ class Feed:
     progress: Callable[[float], None] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.batch_rows, bool) or not isinstance(self.batch_rows, int) or self.batch_rows < 1:
-            raise ParameterError("batch_rows must be a whole number, 1 or more")
+        inputs.whole("batch_rows", self.batch_rows, 1)
         if as_engine(self.engine).name == "processes":
             raise ParameterError(
                 "files are released on threads: keys are not sent to other processes",
