@@ -209,20 +209,13 @@ class LinearModel(IndexModel):
 
 @dataclass
 class FormulaModel(IndexModel):
-    """A design with functions of noisy columns, evaluated in the columns' own units at every point.
-
-    Attributes
-    ----------
-    basis : array (p, p), optional
-        What the design is multiplied by, so that its columns are far apart.
-    """
+    """A design with functions of noisy columns, evaluated in the columns' own units at every point."""
 
     loss: IndexLoss
     design: Design
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
-    basis: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
@@ -231,8 +224,6 @@ class FormulaModel(IndexModel):
         """Return the design and the response at points z."""
         columns = columns_at(z, record, records, self.units)
         matrix = finite(self.design.matrix(columns))
-        if self.basis is not None:
-            matrix = matrix @ self.basis
         if records.response is None:
             return matrix, self.design.response_at(columns)
         return matrix, records.response[record]

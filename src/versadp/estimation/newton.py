@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-ROUNDING = 1e-10
-
-
 @dataclass(frozen=True)
 class Fit:
     """What a solver found.
@@ -83,16 +80,13 @@ class SolveResult:
 
 
 def definite(hessian: Array) -> bool:
-    """Tell whether the Hessian is positive definite beyond rounding, whatever the units of the coefficients.
-
-    How much a positive curvature tells is another question, judged against its own sampling error (`strength.py`).
-    """
+    """Tell whether the Hessian is safely positive definite, whatever the units of the coefficients."""
     diagonal = np.diag(hessian)
     if not np.isfinite(hessian).all() or (diagonal <= 0).any():
         return False
     scaled = hessian / np.sqrt(np.outer(diagonal, diagonal))
     values = np.linalg.eigvalsh(scaled)
-    return bool(values[0] > ROUNDING * values[-1])
+    return bool(values[0] > 1e-3 * values[-1])
 
 
 def solve(

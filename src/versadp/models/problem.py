@@ -17,7 +17,6 @@ from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordMod
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.formula.design import PUBLIC, Design, make_design
-from versadp.models.basis import basis_of
 from versadp.models.source import MemorySource, Reader, ReleaseSource, numbers_of, public_numbers
 from versadp.noise.units import Units
 from versadp.schema import Bounded
@@ -151,23 +150,15 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     blocks = _touched(release, set(design.used))
     units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
     coding = _coding(release, design, loss) if design.response < 0 else None
+    open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if design.linear else None
+    source = _source(release, Reader(units, public, design, open_terms, coding), weights)
     if design.linear:
-        open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC))
-        basis = basis_of(open_terms, release, open_terms.columns, None)
-        source = _source(release, Reader(units, public, design, open_terms, _unless_one(basis), coding), weights)
         columns = tuple(PUBLIC if c < 0 else units.names.index(schema.numeric[c]) for c in design.columns)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
-        return _linear_problem(design, np.array(columns), response, loss, (units, blocks, source, basis))
-    source = _source(release, Reader(units, public, design, coding=coding), weights)
-    basis = basis_of(design.terms, release, [name for name in public if name in design.terms.columns], units)
+        return _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     every = (np.arange(size),)
-    model = FormulaModel(loss, design, units, basis=_unless_one(basis))
-    return Problem(model, units, blocks, source, design.names, every, basis, np.zeros(size), design)
-
-
-def _unless_one(basis: Array) -> Array | None:
-    """Return a basis, or None for the one that changes nothing."""
-    return None if np.array_equal(basis, np.eye(len(basis))) else basis
+    model = FormulaModel(loss, design, units)
+    return Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
 
 
 def _linear_problem(
@@ -175,22 +166,21 @@ def _linear_problem(
     columns: NDArray[np.int64],
     response: int,
     loss: IndexLoss,
-    where: tuple[Units, tuple[Block, ...], ReleaseSource | MemorySource, Array],
+    where: tuple[Units, tuple[Block, ...], ReleaseSource | MemorySource],
 ) -> Problem:
-    units, blocks, source, basis = where
+    units, blocks, source = where
     size = len(design.names)
     unit, origin = (float(units.unit[response]), float(units.centre[response])) if response >= 0 else (1.0, 0.0)
     if response >= 0:
         loss = loss.in_units(unit)
-    noisy, public = np.flatnonzero(columns >= 0), np.flatnonzero(columns < 0)
+    noisy = np.flatnonzero(columns >= 0)
     scale, shift = unit * np.eye(size), np.zeros(size)
-    scale[np.ix_(public, public)] = unit * basis
     scale[noisy, noisy] /= units.unit[columns[noisy]]
     if "Intercept" in design.names:
         constant = design.names.index("Intercept")
         scale[constant, noisy] = -unit * (units.centre / units.unit)[columns[noisy]]
         shift[constant] = origin
-    groups = tuple(group for group in (noisy, public) if group.size)
+    groups = tuple(group for group in (noisy, np.flatnonzero(columns < 0)) if group.size)
     model = LinearModel(loss, columns, response)
     return Problem(model, units, blocks, source, design.names, groups, scale, shift, design)
 

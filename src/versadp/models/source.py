@@ -45,8 +45,6 @@ class Reader:
         Of a model with a formula; its public part and its public response are evaluated once.
     open_terms : Terms, optional
         The public terms of a linear design.
-    basis : array, optional
-        What they are multiplied by, so that their columns are far apart.
     coding : callable, optional
         From a public response to what the loss needs.
     raw : bool
@@ -57,7 +55,6 @@ class Reader:
     public: tuple[str, ...]
     design: Design | None = None
     open_terms: Terms | None = None
-    basis: Array | None = None
     coding: Callable[[Array], Array] | None = None
     raw: bool = False
 
@@ -74,8 +71,6 @@ class Reader:
         design = response = None
         if self.open_terms is not None:
             design = self.open_terms.matrix(public or {"": np.zeros(rows)})
-            if self.basis is not None:
-                design = design @ self.basis
         if self.coding is not None:
             assert self.design is not None
             response = self.coding(finite(self.design.response_at(public)))
