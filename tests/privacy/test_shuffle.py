@@ -330,6 +330,19 @@ def test_reports_that_sometimes_show_the_record():
     assert floor == pytest.approx(rate, rel=1e-9), "a claim without the floor would be wrong"
 
 
+def test_those_who_show_their_records_hide_nobody():
+    """The pair that attains it, with a share of everybody's reports shown: equality once more."""
+    rate, n = 0.3, 6
+    first, second, other = blank_channel(1.0, 1.0)
+    first = np.append((1 - rate) * first, [rate, 0])
+    second = np.append((1 - rate) * second, [0, rate])
+    other = np.append((1 - rate) * other + [0, 0, rate], [0, 0])
+    claimed = shuffled(1.0, n, exact_rate=rate)
+    for epsilon in (0.0, 0.2, 0.6, 0.9):
+        truth = reference.shuffled_divergence(first, second, [other] * (n - 1), epsilon)
+        assert claimed.delta(epsilon) == pytest.approx(truth, rel=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_reports_that_are_private_up_to_a_delta(seed):
     rng = np.random.default_rng(seed)

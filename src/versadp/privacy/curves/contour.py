@@ -110,19 +110,25 @@ class _Contour:
 
     def _tilt(self) -> tuple[float, float, float]:
         """Return θ close to where the integrand is least on the real line, log (M^n exp(h²θ²/2)) and the sd there."""
-        n, mass, values = self.terms.n, self.terms.mass, self.values
-        theta = least = _LEAST_TILT / math.sqrt(n * float(np.sum(mass * values**2)))
+        theta = least = _LEAST_TILT / math.sqrt(self.terms.n * float(np.sum(self.terms.mass * self.values**2)))
         for _ in range(60):  # Newton; any θ is good, the best one is quickest
-            tilted = mass * np.exp(theta * values)
-            excess = float(np.sum(mass * np.expm1(theta * values)))
-            mean = float(np.sum(tilted * values)) / (1 + excess)
-            variance = n * max(float(np.sum(tilted * values**2)) / (1 + excess) - mean**2, 0.0) + self.smear**2
-            slope = n * mean + self.smear**2 * theta - 2 / theta
-            new = max(theta - slope / (variance + 2 / theta**2), theta / 2, least)
+            _, slope, variance = self._cumulants(theta)
+            new = max(theta - (slope - 2 / theta) / (variance + 2 / theta**2), theta / 2, least)
             if abs(new - theta) <= 0.05 * theta:
                 break
             theta = min(new, 2 * theta)
-        return theta, n * math.log1p(excess) + self.smear**2 * theta**2 / 2, math.sqrt(variance)
+        log_peak, _, variance = self._cumulants(theta)
+        return theta, log_peak, math.sqrt(variance)
+
+    def _cumulants(self, theta: float) -> tuple[float, float, float]:
+        """Return the log of ``M(θ)^n exp(h²θ²/2)`` and its first two derivatives."""
+        n, mass, values = self.terms.n, self.terms.mass, self.values
+        tilted = mass * np.exp(theta * values)
+        excess = float(np.sum(mass * np.expm1(theta * values)))
+        mean = float(np.sum(tilted * values)) / (1 + excess)
+        variance = n * max(float(np.sum(tilted * values**2)) / (1 + excess) - mean**2, 0.0)
+        square = self.smear**2
+        return n * math.log1p(excess) + square * theta**2 / 2, n * mean + square * theta, variance + square
 
     def sum(self) -> float:
         """Return the bound on `E(S)₊ / n`."""
@@ -133,11 +139,13 @@ class _Contour:
         last = float(t[-1])
         w = self._generating(t)
         z = theta + 1j * t
-        square = 2 * w.real + w.real**2 + w.imag**2
-        growth = terms.n * (0.5 * np.log1p(square) + 1j * np.arctan2(w.imag, 1 + w.real)) + smear**2 * z * z / 2
+        size = np.maximum(np.abs(1 + w), 1e-300)
+        near = np.maximum(2 * w.real + w.real**2 + w.imag**2, -0.5)  # |M|² - 1, where that is small
+        log_size = np.where(near > -0.5, 0.5 * np.log1p(near), np.log(size))
+        growth = terms.n * (log_size + 1j * np.arctan2(w.imag, 1 + w.real)) + smear**2 * z * z / 2
         parts = np.exp(growth - self.log_peak) / (z * z)
         parts[0] /= 2
-        rounding = _ROUNDING * float(np.sum(np.abs(parts) * (1 + self._wobble(t) / np.sqrt(1 + square))))
+        rounding = _ROUNDING * float(np.sum(np.abs(parts) * (1 + self._wobble(t) / size)))
         cut = math.exp(-((smear * last) ** 2) / 2) / (smear**2 * last**3)
         scale = math.exp(self.log_peak) * terms.spread / terms.n / math.pi
         return max(scale * ((float(np.sum(parts.real)) + rounding) * step + cut), _TINY)

@@ -24,7 +24,8 @@ Array = NDArray[np.float64]
 
 _REACH = 9.0  # standard deviations of C, and a few: all but 1e-17
 _FARTHEST = 6.0  # of K from its middle, in roots of N: all but 1e-31
-_ROUNDING = 1e-10  # relative: sums of some ten thousand positive terms, each the exponential of at most 1e4
+_ROUNDING = 1e-10  # relative, of sums of up to some hundred thousand positive terms
+_LOG_ROUNDING = 16 * float(np.finfo(float).eps)  # of logarithms of factorials, three of which make an exponent
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Outcomes:
     tails: Array
     chances: Array
     alarms: Array
+    rounding: float
 
     def curve(self, epsilon: Array) -> tuple[Array, Array]:
         """Return an upper bound on delta, and P(L > ε), at epsilons from 0 on.
@@ -50,7 +52,7 @@ class Outcomes:
         near = np.minimum(at, len(self.losses) - 1)
         gap = np.where(inside, epsilon - self.losses[near], 0.0)
         value = self.tails[near] * -np.expm1(gap) + np.exp(gap) * self.chances[near]
-        return np.where(inside, value * (1 + _ROUNDING), 0.0), np.where(inside, self.alarms[near], 0.0)
+        return np.where(inside, value * (1 + self.rounding), 0.0), np.where(inside, self.alarms[near], 0.0)
 
     @property
     def kinks(self) -> Array:
@@ -98,10 +100,10 @@ def shuffled_outcomes(local_epsilon: float, share: float, n: int) -> Outcomes:
     # the last column stands for all beyond it, a geometric series at most, as if they were unanimous
     masses[:, -1] /= 1 - rest[:, -1] / (heads[:, -1] + 1)
     losses[:, -1] = local_epsilon
-    return _in_order(losses[there], masses[there])
+    return _in_order(losses[there], masses[there], _ROUNDING + _LOG_ROUNDING * float(logs[-1]))
 
 
-def _in_order(losses: Array, masses: Array) -> Outcomes:
+def _in_order(losses: Array, masses: Array, rounding: float) -> Outcomes:
     order = np.argsort(losses)
     losses, masses = losses[order], masses[order]
 
@@ -111,7 +113,7 @@ def _in_order(losses: Array, masses: Array) -> Outcomes:
     tails = from_the_top(masses)
     rises = tails * np.exp(-losses) * np.expm1(np.diff(losses, prepend=losses[0]))
     chances = np.append(from_the_top(rises)[1:], 0.0) * np.exp(losses)
-    return Outcomes(losses, tails, chances, from_the_top(masses * np.exp(-losses)))
+    return Outcomes(losses, tails, chances, from_the_top(masses * np.exp(-losses)), rounding)
 
 
 def count(share: float, n: int) -> float:

@@ -12,7 +12,7 @@ as coins, and among these the report hides. Written as a sum,
     delta(ε) = (1/n) E(Σ L_i)₊,   L_i = q (1 - e^ε/p) or q (1/p - e^ε), each with probability γ/2, and else 0.
 
 **What is rounded, and to which side.** γ is rounded down: fewer coins are worse. Where few are expected to be coins all
-outcomes are listed (`curves.outcomes`: tails of C moved to a worse C, 1e-10 added for rounding); elsewhere the sum is
+outcomes are listed (`curves.outcomes`: tails moved to what is worse, 1e-10 added for rounding); elsewhere the sum is
 integrated (`curves.contour`: every step of it adds). delta is therefore never too small; it is too large by less than
 1e-3 of it wherever it is above 1e-12, and 0 from ε₀ on.
 """
