@@ -114,7 +114,7 @@ def test_responses_that_are_refused(loss):
 
 # predictions and names -----------------------------------------------------------------------------------------------
 
-LINKS = {"squared": "identity", "logistic": "logistic", "check": "identity", "huber": "identity", "hinge": None}
+LINKS = {"squared": "identity", "logistic": "logistic", "check": "identity", "huber": "identity", "hinge": "side"}
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -137,7 +137,7 @@ def test_a_mean_of_ones_own_has_no_name():
             self.mean = mean
 
     u = np.array([-1.0, 2.0])
-    for loss in (Rounded(), Given(np.exp), Gamma(), Probit(), Hinge()):
+    for loss in (Rounded(), Given(np.exp), Gamma(), Probit()):
         assert loss.link is None
         assert loss.prediction(u) == pytest.approx(loss.mean(u))
     assert np.array_equal(Rounded().derivatives(u, u, 4), Logistic().derivatives(u, u, 4)), "a prediction is no loss"

@@ -78,7 +78,7 @@ def test_infeasible_targets_name_the_nearest_feasible_one():
     for options, words in [
         ({"epsilon": 1, "delta": 0.05, "exact_rate": 0.06}, "exact_rate below 0.05"),
         ({"epsilon": 1, "delta": 0.05, "exact_rate": 0.05}, "above 0.05"),
-        ({"epsilon": 1, "delta": 0.0}, "above 0"),
+        ({"epsilon": 1, "delta": 0.0, "noise": "zil"}, "above 0"),
         ({"advantage": 0.1, "exact_rate": 0.2}, "above 0.2"),
         ({"alpha": 0.05, "beta": 0.94, "exact_rate": 0.02}, "below 0.93"),
         ({"epsilon": 1e-3, "delta": 1e-13, "exact_rate": 0.0}, "larger delta"),
@@ -92,7 +92,7 @@ def test_infeasible_targets_name_the_nearest_feasible_one():
     "options",
     [
         {},
-        {"epsilon": 1},
+        {"epsilon": 1, "noise": "zil"},
         {"delta": 0.1},
         {"epsilon": 1, "delta": 0.1, "advantage": 0.2},
         {"alpha": 0.1},
