@@ -19,6 +19,8 @@ from versadp.losses.starts import robust
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.losses.line import Line
+
     Array = NDArray[np.float64]
 
 WIDER = 1.5
@@ -70,6 +72,21 @@ def of_residuals(m: Array, y: Array, factor: float = 1.0, tau: float = 0.5) -> t
     residual = y - m @ robust(m, y)
     scale = min(float(residual.std()), spread(residual))
     return _widths(scale, 4.0 * _rate(m) * (0.25 / (tau * (1 - tau))) ** 0.4, factor)
+
+
+def of_line(line: Line, factor: float = 1.0, tau: float = 0.5) -> tuple[float, float]:
+    """Return the bandwidths of a loss of the residual and of its curvature, from a line and its residuals' scale there.
+
+    Examples
+    --------
+    >>> from versadp.losses.line import Line
+    >>> y = np.random.default_rng(0).normal(size=1000)
+    >>> h, window = of_line(Line.plain(np.ones((1000, 1)), y))
+    >>> round(h, 2), round(window / h, 2)
+    (0.57, 1.5)
+    """
+    rate = ((line.theta.size + np.log(line.records)) / line.records) ** 0.4
+    return _widths(line.scale(tau), 4.0 * rate * (0.25 / (tau * (1 - tau))) ** 0.4, factor)
 
 
 def of_margins(m: Array, factor: float = 1.0) -> tuple[float, float]:
