@@ -4,8 +4,9 @@
 
 for m records and p coefficients; s is the scale of residuals and c = 4 (0.25/(tau (1 - tau)))^0.4 for losses of the
 residual, s = 1 and c = 6 for margins, whose kinks are met at an index of about 1. The bias is O(h^4);
-`docs/efficient.md` compares it with the standard error. Curvature, which is noisier, is smoothed by 1.5 h; where that
-exceeds 1.5 s, by 1.5 s or h, whichever is more.
+`docs/efficient.md` compares it with the standard error. Where a corrected line is known (`line.py`), s is the scale of
+its residuals around the quantile, and m the number of raw records that would tell as much. Curvature, which is noisier,
+is smoothed by 1.5 h; where that exceeds 1.5 s, by 1.5 s or h, whichever is more.
 """
 
 from __future__ import annotations
