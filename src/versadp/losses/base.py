@@ -176,12 +176,12 @@ class IndexLoss(ABC):
 
     @property
     def by_line(self) -> bool:
-        """True if start and smoothing come from a corrected line, as they do for a residual's kinks and corners.
+        """True if start and smoothing come from a corrected line, as they do for kinks of the residual.
 
         A subclass that has a start or bandwidths of its own gets the records themselves.
         """
         own = still_says(self, "start_on", ("start",)) and still_says(self, "bandwidths_on", ("bandwidths",))
-        return self.residual and not self.smooth and own
+        return self.residual and self.kinked and own
 
     def start_on(self, line: Line) -> Array:
         """Return where a fit starts, given a line and its residuals."""

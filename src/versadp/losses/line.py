@@ -42,8 +42,8 @@ class Line:
     --------
     >>> y = np.random.default_rng(0).normal(5.0, 2.0, 10_000)
     >>> line = Line.plain(np.ones((10_000, 1)), y)
-    >>> round(float(line.theta[0])), round(line.quantile(0.5), 1), round(line.scale(), 1), round(line.deviation(), 1)
-    (5, 0.0, 2.0, 2.0)
+    >>> round(float(line.theta[0])), round(line.quantile(0.8413)), round(line.scale()), round(line.deviation())
+    (5, 2, 2, 2)
     """
 
     theta: Array
@@ -74,10 +74,10 @@ class Line:
         return float(np.interp(0.5, np.maximum.accumulate(above - below), far)) / 0.6745
 
     def scale(self, tau: float = 0.5) -> float:
-        """Return the scale of the residuals, or that around a quantile if it is smaller: for normal ones their sd.
+        """Return the scale of the residuals around a quantile, on the denser side of it: for normal ones their sd.
 
-        Around a quantile it is by shares half as far from it as the tail's end, or by as many standard errors as tell a
-        share from another.
+        It is by shares half as far from it as the tail's end, or by as many standard errors as tell a share from
+        another; by the quartiles where no such share is left.
         """
         from scipy.special import ndtri
 
@@ -86,7 +86,7 @@ class Line:
         away = max(min(tau, 1 - tau) / 2, SIGNIFICANT * float(error))
         sides = [share for share in (tau - away, tau + away) if 0.01 < share < 0.99]
         here = [(self.quantile(p) - self.quantile(tau)) / float(ndtri(p) - ndtri(tau)) for p in sides]
-        return max(min([whole, *here]), LEAST * whole)
+        return max(min(here, default=whole), LEAST * whole)
 
 
 def lift_of(m: Array) -> Array | None:

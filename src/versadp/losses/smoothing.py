@@ -84,7 +84,7 @@ def of_line(line: Line, factor: float = 1.0, tau: float = 0.5) -> tuple[float, f
     >>> y = np.random.default_rng(0).normal(size=1000)
     >>> h, window = of_line(Line.plain(np.ones((1000, 1)), y))
     >>> round(h, 2), round(window / h, 2)
-    (0.57, 1.5)
+    (0.53, 1.5)
     """
     rate = ((line.theta.size + np.log(line.records)) / line.records) ** 0.4
     return _widths(line.scale(tau), 4.0 * rate * (0.25 / (tau * (1 - tau))) ** 0.4, factor)

@@ -1,4 +1,4 @@
-"""Before a loss of the residual with a kink or a corner is fitted: the corrected line and its residuals.
+"""Before a loss of the residual with a kink is fitted: the corrected line and its residuals.
 
 Least squares is corrected like any loss, whatever the noise; then the corrected distribution function of its residuals
 tells where quantiles are and how wide they lie (`losses/line.py`), which the released records themselves would not.
@@ -18,6 +18,7 @@ from versadp.estimation.start import nearest_rows
 from versadp.losses import Squared
 from versadp.losses.line import Line, lift_of
 from versadp.losses.smoothing import spread
+from versadp.losses.starts import robust
 from versadp.models.methods import forms_of
 from versadp.models.source import MemorySource
 
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 THRIFT = 5
-OUTLIER = 10.0  # scales from the middle of a public response
+OUTLIER = 10.0  # scales of plain residuals
 
 
 def corrected_line(problem: Problem, sample: Records, engine: Engine, seed: int, tau: float = 0.5) -> Line | None:
     """Return the corrected line of a sample, and how residuals are distributed, best known around tau; None if none."""
-    theta = _least_squares(problem, _tamed(sample), engine, seed)
+    theta = _least_squares(problem, _tamed(problem, sample), engine, seed)
     if theta is None:
         return None
     forms = forms_of(problem, "efficient", None, 20, sample.rows, thrift=THRIFT)
@@ -68,10 +69,13 @@ def _least_squares(problem: Problem, sample: Records, engine: Engine, seed: int)
     return combined.theta if combined.converged else None
 
 
-def _tamed(sample: Records) -> Records:
-    """Return records whose public response has no outlier, which would tilt the line."""
-    if sample.response is None or not sample.rows:
+def _tamed(problem: Problem, sample: Records) -> Records:
+    """Return records whose public response has no outlier from the plain line, which would tilt the corrected one."""
+    model, units = problem.model, problem.units
+    if sample.response is None:
         return sample
-    reach = OUTLIER * spread(sample.response)
-    middle = float(np.median(sample.response))
-    return replace(sample, response=np.clip(sample.response, middle - reach, middle + reach))
+    assert not isinstance(model, CustomModel)
+    m, y = model.rows(units.clip(sample.z), np.arange(sample.rows), sample)
+    fitted = m @ robust(*nearest_rows(model, units, sample))
+    reach = OUTLIER * spread(y - fitted)
+    return replace(sample, response=fitted + np.clip(y - fitted, -reach, reach))
