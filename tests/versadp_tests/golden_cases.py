@@ -150,3 +150,15 @@ FITS = {
     "large logistic": _fit("large", "y ~ a + b + c", loss="logistic"),
     "large median": _fit("large", _LINEAR, loss="check"),
 }
+# quantiles that version 1 found as roots of smoothed scores and that are had by inversion now; quantile regressions,
+# whose start and bandwidth version 1 took from noisy records
+MOVED = (
+    "median",
+    "income",
+    "check, efficient",
+    "check, analytic",
+    "check, drcl",
+    "private response, check",
+    "quantile 0.3",
+    "large median",
+)

@@ -30,6 +30,45 @@ def add_scores(m: Array, s: Array, weight: Array, record: NDArray[np.int64], out
 
 
 @summing
+def add_steps(
+    order: NDArray[np.int64],
+    record: NDArray[np.int64],
+    place: NDArray[np.int64],
+    weight: Array,
+    tau: float,
+    score: Array,
+    outer: Array,
+) -> None:
+    """Add corrected indicators less tau, and their products, of all records and for all values of a grid.
+
+    `order` sorts points by record, `place` is the first value of the grid that a point is not above; `score` is
+    (t, G) and `outer` (t, G, G).
+    """
+    size, groups = score.shape
+    cell, running = np.zeros((size + 1, groups)), np.zeros(groups)
+    i = 0
+    while i < order.shape[0]:
+        own = record[order[i]]
+        cell[:], running[:] = 0.0, 0.0
+        while i < order.shape[0] and record[order[i]] == own:
+            at = order[i]
+            for g in range(groups):
+                cell[place[at], g] += weight[g, at]
+                running[g] -= tau * weight[g, at]
+            i += 1
+        for t in range(size):
+            for g in range(groups):
+                running[g] += cell[t, g]
+                score[t, g] += running[g]
+                for h in range(g + 1):
+                    outer[t, g, h] += running[g] * running[h]
+    for t in range(size):
+        for g in range(groups):
+            for h in range(g):
+                outer[t, h, g] = outer[t, g, h]
+
+
+@summing
 def index_at(
     z: Array,
     box: Array,

@@ -1,23 +1,29 @@
 """Solving corrected equations: families of members, Newton with named outcomes, the efficient combination."""
 
+from versadp.estimation.curve import Curve
 from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Form, Moments, Source
+from versadp.estimation.inversion import Question, distribution, invert
 from versadp.estimation.newton import Fit, SolveResult, solve
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
+    "Curve",
     "Family",
     "Fit",
     "Form",
     "Moments",
     "Outcome",
+    "Question",
     "SolveResult",
     "Source",
     "bandwidths",
     "descend",
+    "distribution",
     "efficient",
     "influence_scale",
+    "invert",
     "last_steps",
     "solve",
     "start",

@@ -17,7 +17,7 @@ import numpy as np
 from versadp.engine import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -111,15 +111,25 @@ class Family:
     def moments(self, theta: Array, mix: Array, *, hessian: bool = True) -> Moments:
         """Return the moments of the combinations in the rows of `mix` (G, members)."""
         mix = np.atleast_2d(np.asarray(mix, dtype=float))
-        task = Task(self.forms, self.size, self.seed, theta, mix, hessian)
+        n, score, outer, total = self.total(Task(self.forms, self.size, theta, mix, hessian))
+        shape = (len(mix), self.size, len(mix), self.size)
+        return Moments(n, score / n, (outer / n).reshape(shape), (total + total.T) / (2 * n))
+
+    def total(self, task: Summing) -> Any:
+        """Return the sums that a task takes, over all records."""
         if self._few():
             totals = self.engine.sum(task.sums, self._prepared())
         else:
-            totals = self.engine.sum(partial(task.sums_of, self.source), self.source.handles())
+            totals = self.engine.sum(partial(sums_of, task, self.forms, self.seed, self.source), self.source.handles())
         assert totals is not None
-        n, score, outer, total = totals
-        shape = (len(mix), self.size, len(mix), self.size)
-        return Moments(n, score / n, (outer / n).reshape(shape), (total + total.T) / (2 * n))
+        return totals
+
+    def each(self, function: Callable[[Prepared], Array]) -> list[Array]:
+        """Return what a function makes of each lot of records, prepared."""
+        if self._few():
+            return list(self.engine.map(function, self._prepared()))
+        work = partial(_each_of, function, self.forms, self.seed, self.source)
+        return [each for several in self.engine.map(work, self.source.handles()) for each in several]
 
     def _few(self) -> bool:
         """Tell whether draws are few enough to be kept between passes; if not, they are drawn again in each."""
@@ -141,28 +151,45 @@ Prepared = list[Any]
 Sums = tuple[int, "Array", "Array", "Array"]
 
 
+class Summing(Protocol):
+    """What one pass asks of some records. It holds no data, and travels to wherever they are."""
+
+    def sums(self, prepared: Prepared) -> tuple[Any, ...]:
+        """Return the sums over some records."""
+        ...
+
+
 def draw(forms: tuple[Form, ...], seed: int, number: int, records: Records) -> Prepared:
     """Return all that does not depend on theta; draws depend on the seed and the number of the records alone."""
     return [form.prepare(records, np.random.default_rng([seed, number, k])) for k, form in enumerate(forms)]
 
 
+def sums_of(task: Summing, forms: tuple[Form, ...], seed: int, source: Source, handle: Any) -> tuple[Any, ...]:
+    """Return the sums over the records of a handle, read here."""
+    total = Local().sum(task.sums, _lots(forms, seed, source, handle))
+    assert total is not None
+    return total
+
+
+def _each_of(
+    function: Callable[[Prepared], Array], forms: tuple[Form, ...], seed: int, source: Source, handle: Any
+) -> list[Array]:
+    return [function(lot) for lot in _lots(forms, seed, source, handle)]
+
+
+def _lots(forms: tuple[Form, ...], seed: int, source: Source, handle: Any) -> Iterable[Prepared]:
+    return (draw(forms, seed, number, records) for number, records in source.read(handle))
+
+
 @dataclass(frozen=True)
 class Task:
-    """What one pass asks of some records: sums at a theta. It holds no data, and travels to wherever they are."""
+    """Sums of scores at a theta."""
 
     forms: tuple[Form, ...]
     size: int
-    seed: int
     theta: Array
     mix: Array
     hessian: bool
-
-    def sums_of(self, source: Source, handle: Any) -> Sums:
-        """Return the sums over the records of a handle, read here."""
-        lots = (draw(self.forms, self.seed, number, records) for number, records in source.read(handle))
-        total = Local().sum(self.sums, lots)
-        assert total is not None
-        return total
 
     def sums(self, prepared: Prepared) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""

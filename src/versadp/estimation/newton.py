@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.estimation.curve import Curve
     from versadp.estimation.family import Family, Moments
 
     Array = NDArray[np.float64]
@@ -44,6 +45,8 @@ class Fit:
         Weights of the members, of each group.
     hessian : array (p, p), optional
         Mean Hessian at the estimate.
+    curve : Curve, optional
+        The score around the estimate, where intervals are had by inverting it.
     """
 
     theta: Array
@@ -53,6 +56,7 @@ class Fit:
     weights: Mapping[str, float] = field(default_factory=dict)
     mix: Array | None = None
     hessian: Array | None = None
+    curve: Curve | None = None
 
     @property
     def converged(self) -> bool:

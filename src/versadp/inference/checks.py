@@ -9,6 +9,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
+from versadp.estimation.curve import Curve
 from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
@@ -93,6 +94,20 @@ def check_weights(weights: Mapping[str, Any] | None) -> Mapping[str, float] | No
     if weights is None:
         return None
     return MappingProxyType({str(member): _finite(f"the weight of {member!r}", w) for member, w in weights.items()})
+
+
+def check_curves(curves: Mapping[str, Any] | None, names: tuple[str, ...]) -> Mapping[str, Curve]:
+    """Return curves by the coefficients they are of.
+
+    Examples
+    --------
+    >>> check_curves({"median": ([0, 1], [-0.5, 0.5], [0.1, 0.1], 0.0)}, ("median",))["median"].estimate
+    1.0
+    """
+    read = {str(name): Curve.read(curve) for name, curve in (curves or {}).items()}
+    if not set(read) <= set(names):
+        raise ParameterError("a curve is of a coefficient that there is not")
+    return MappingProxyType(read)
 
 
 def _finite(name: str, value: Any) -> float:

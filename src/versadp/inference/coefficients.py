@@ -27,7 +27,8 @@ class CoefTable(Sequence[Row]):
 
     Examples
     --------
-    >>> print(coefficient_table(("Intercept", "age"), np.array([1.0, 0.5]), np.array([0.5, 0.25])))
+    >>> params, bse = np.array([1.0, 0.5]), np.array([0.5, 0.25])
+    >>> print(coefficient_table(("Intercept", "age"), params, bse, interval(params, bse, 0.95), 0.95))
     coefficient  estimate  std_error  z  p_value    lower  upper
     Intercept           1        0.5  2   0.0455  0.02002   1.98
     age               0.5       0.25  2   0.0455  0.01001   0.99
@@ -77,10 +78,12 @@ class CoefTable(Sequence[Row]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def coefficient_table(names: Sequence[str], params: Array, bse: Array, level: float = 0.95) -> CoefTable:
-    """Return the coefficient table; what is not finite (z of a coefficient without error) is left empty."""
+def coefficient_table(names: Sequence[str], params: Array, bse: Array, bounds: Array, level: float) -> CoefTable:
+    """Return the coefficient table; what is not finite (z of a coefficient without error) is left empty.
+
+    `bounds` are the intervals of the level, one row each.
+    """
     z, p = z_and_p(params, bse)
-    bounds = interval(params, bse, level)
     keys = ("estimate", "std_error", "z", "p_value", "lower", "upper")
     rows: list[Row] = []
     for name, *numbers in zip(names, params, bse, z, p, *bounds.T, strict=True):

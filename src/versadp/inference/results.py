@@ -18,7 +18,14 @@ from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.outcome import Outcome
 from versadp.inference import storage
-from versadp.inference.checks import check_array, check_covariance, check_size, check_weights, read_terms
+from versadp.inference.checks import (
+    check_array,
+    check_covariance,
+    check_curves,
+    check_size,
+    check_weights,
+    read_terms,
+)
 from versadp.inference.coefficients import CoefTable, coefficient_table, interval, z_and_p
 from versadp.inference.constraints import read_constraints
 from versadp.inference.estimated import Estimated
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from versadp.estimation import Curve
     from versadp.formula.terms import Terms
 
     Array = NDArray[np.float64]
@@ -70,6 +78,9 @@ class Results:
         The right side of the formula, for predictions.
     advice : str, optional
         What to do about an outcome other than "converged".
+    curves : mapping of str to Curve, optional
+        Of coefficients whose intervals are had by inverting a score, and not from a standard error: a quantile's
+        corrected distribution function. Their standard error is the interval's half width over its normal quantile.
 
     Examples
     --------
@@ -98,6 +109,7 @@ class Results:
     predict_link: str | Callable[[Array], Array] | None = None
     design: Terms | None = None
     advice: str | None = None
+    curves: Mapping[str, Curve] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names, outcome = tuple(map(str, self.names)), Outcome.read(self.outcome)
@@ -119,6 +131,7 @@ class Results:
             effective_n=check_size("effective_n", self.effective_n),
             weights=check_weights(self.weights),
             design=read_terms(self.design, names),
+            curves=check_curves(self.curves if self.converged else {}, names),
         )
         _ = self.link  # which refuses what is no link
 
@@ -172,11 +185,14 @@ class Results:
 
     def conf_int(self, level: float = 0.95) -> NamedArray:
         """Return lower and upper ends of confidence intervals, one row a coefficient."""
-        return NamedArray(interval(self.params.values, self.bse.values, level), self.names)
+        ends = interval(self.params.values, self.bse.values, level)
+        for name, curve in self.curves.items():
+            ends[self.names.index(name)] = curve.interval(level)
+        return NamedArray(ends, self.names)
 
     def coef_table(self, level: float = 0.95) -> CoefTable:
         """Return the coefficient table: rows of coefficient, estimate, std_error, z, p_value, lower, upper."""
-        return coefficient_table(self.names, self.params.values, self.bse.values, level)
+        return coefficient_table(self.names, self.params.values, self.bse.values, self.conf_int(level).values, level)
 
     def wald_test(self, R: ArrayLike | str | Sequence[str], q: ArrayLike = 0.0) -> WaldTest:
         """Test linear constraints R θ = q.

@@ -1,6 +1,7 @@
 """Results as JSON: no pickle, so that a file from elsewhere can be read without trusting it.
 
-Python writes the shortest text that reads back as the same float64, so every number returns as it was.
+Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
+curves, for intervals by inversion; results without any are written as version 1 has them.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 
     Value = TypeVar("Value")
 
-_FORMAT = {"format": "versadp results", "version": 1}
+_FORMAT = {"format": "versadp results", "version": 2}
+_FORMAT_1 = _FORMAT | {"version": 1}
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 1 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 2 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class SavedResults:
     link: str | None
     terms: tuple[tuple[str, ...], ...] | None
     advice: str | None
+    curves: Mapping[str, tuple[Any, ...]]
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
@@ -77,15 +80,23 @@ class SavedResults:
             link=results.link.name,
             terms=None if terms is None else terms.factors,
             advice=results.advice,
+            curves={name: curve.as_numbers() for name, curve in results.curves.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
-        return _FORMAT | {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        entries = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        if not self.curves:
+            del entries["curves"]
+        return (_FORMAT if self.curves else _FORMAT_1) | entries
 
     @classmethod
     def from_dict(cls, data: Any) -> SavedResults:
-        """Read what `to_dict` wrote, entry by entry."""
+        """Read what `to_dict` wrote, entry by entry; or what version 1 wrote."""
+        if isinstance(data, dict) and data.get("version") == 1:
+            if "curves" in data:
+                raise ParameterError("results of version 1 have no curves")
+            data = data | {"version": 2, "curves": {}}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("these are not results, or results of a version that this versadp does not know")
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
@@ -105,6 +116,7 @@ class SavedResults:
             link=_optional(_text, "link", data["link"]),
             terms=_optional(_factors, "terms", data["terms"]),
             advice=_optional(_text, "advice", data["advice"]),
+            curves={_text("curves", name): _curve(curve) for name, curve in _entries("curves", data["curves"])},
         )
 
     def arguments(self) -> dict[str, Any]:
@@ -119,7 +131,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
-        return dict(value)
+        return {key: _plain(each) for key, each in value.items()}
     return str(value) if isinstance(value, Outcome) else value
 
 
@@ -167,6 +179,12 @@ def _table(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
 
 def _weights(name: str, value: Any) -> dict[str, float]:
     return {_text(name, member): _number(name, weight) for member, weight in _entries(name, value)}
+
+
+def _curve(value: Any) -> tuple[Any, ...]:
+    if len(_list("curves", value)) != 4:
+        raise ParameterError("a curve of the results must have values, scores, errors and a rounding")
+    return (*(_numbers("curves", each) for each in value[:3]), _number("curves", value[3]))
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:

@@ -97,7 +97,13 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         happened = f"What happened: {results.outcome.happened}"
         return Summary(title, facts, None, (f"No estimate: {results.outcome}.", happened, f"What to do: {advice}"))
     members = ", ".join(f"{member} {weight:.3g}" for member, weight in (results.weights or {}).items())
-    return Summary(title, facts, table, (f"combination of {members}",) if members else ())
+    notes = [f"combination of {members}"] if members else []
+    if results.curves:
+        half = "its standard error is half of the 95% interval over 1.96"
+        notes.append(
+            f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
+        )
+    return Summary(title, facts, table, tuple(notes))
 
 
 def _cell(key: str, value: str | float | None) -> str:

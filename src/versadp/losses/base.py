@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.losses.line import Line
+
     Array = NDArray[np.float64]
     Predict = Callable[..., Array]
 
@@ -173,6 +175,23 @@ class IndexLoss(ABC):
         if not self.kinked:
             return 0.0, 0.0
         return smoothing.of_residuals(m, y, factor) if self.residual else smoothing.of_margins(m, factor)
+
+    @property
+    def by_line(self) -> bool:
+        """True if start and smoothing come from a corrected line, as they do for kinks of the residual.
+
+        A subclass that has a start or bandwidths of its own gets the records themselves.
+        """
+        own = still_says(self, "start_on", ("start",)) and still_says(self, "bandwidths_on", ("bandwidths",))
+        return self.residual and self.kinked and own
+
+    def start_on(self, line: Line) -> Array:
+        """Return where a fit starts, given a line and its residuals."""
+        return line.theta
+
+    def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
+        """Return by how much to smooth the loss and its curvature, given a line and its residuals."""
+        return smoothing.of_line(line, factor) if self.kinked else (0.0, 0.0)
 
     # its corrected form ----------------------------------------------------------------------------------------------
 

@@ -14,11 +14,12 @@ from versadp.inputs import number
 from versadp.losses.base import IndexLoss, zeros
 from versadp.losses.closed import need_exact_rate
 from versadp.losses.kink import Kink
-from versadp.losses.smoothing import of_residuals, step
+from versadp.losses.smoothing import of_line, of_residuals, step
 from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
+    from versadp.losses.line import Line
 
 
 class Check(IndexLoss):
@@ -62,6 +63,14 @@ class Check(IndexLoss):
     def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
         """Return by how much to smooth the loss and its curvature: more in the tails, where records are few."""
         return of_residuals(m, y, factor, self.tau)
+
+    def start_on(self, line: Line) -> Array:
+        """Return the line, moved to the quantile of its residuals if the design has a constant."""
+        return line.theta if line.lift is None else line.theta + line.quantile(self.tau) * line.lift
+
+    def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
+        """Return by how much to smooth, from the scale of residuals around the quantile."""
+        return of_line(line, factor, self.tau)
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool

@@ -46,6 +46,9 @@ class RecordLoss(ABC):
         Number of parameters; None if the user's start says it.
     has_laplacian : bool
         True if it carries its Laplacian in x.
+    share : float or None
+        The share of records at or below the answer, where that is all that the loss says: then the corrected
+        distribution function is inverted, and `base` is not minimised.
     needs_formula : bool
         False.
     prediction : None
@@ -72,6 +75,11 @@ class RecordLoss(ABC):
     @property
     def base(self) -> IndexLoss | None:
         """The loss of one number."""
+        return None
+
+    @property
+    def share(self) -> float | None:
+        """The share of records at or below the answer."""
         return None
 
     @property
@@ -119,7 +127,14 @@ class Mean(RecordLoss):
 
 @dataclass(frozen=True)
 class Quantile(RecordLoss):
-    """A quantile of a column, or of any function of a record.
+    """A quantile of a column, or of any function of a record, by inverting the corrected distribution function.
+
+    Parameters
+    ----------
+    of : str or callable
+        A column, or `f(x) -> (n,)`.
+    tau : float
+        The share of records at or below it.
 
     Examples
     --------
@@ -142,6 +157,11 @@ class Quantile(RecordLoss):
     def base(self) -> IndexLoss:
         """The loss of one number."""
         return Check(self.tau)
+
+    @property
+    def share(self) -> float:
+        """The share of records at or below the answer."""
+        return self.tau
 
 
 @dataclass(frozen=True)

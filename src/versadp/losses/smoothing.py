@@ -4,8 +4,9 @@
 
 for m records and p coefficients; s is the scale of residuals and c = 4 (0.25/(tau (1 - tau)))^0.4 for losses of the
 residual, s = 1 and c = 6 for margins, whose kinks are met at an index of about 1. The bias is O(h^4);
-`docs/efficient.md` compares it with the standard error. Curvature, which is noisier, is smoothed by 1.5 h; where that
-exceeds 1.5 s, by 1.5 s or h, whichever is more.
+`docs/efficient.md` compares it with the standard error. Where a corrected line is known (`line.py`), s is the scale of
+its residuals around the quantile, and m the number of raw records that would tell as much. Curvature, which is noisier,
+is smoothed by 1.5 h; where that exceeds 1.5 s, by 1.5 s or h, whichever is more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from versadp.losses.line import Line
 
     Array = NDArray[np.float64]
 
@@ -70,6 +73,21 @@ def of_residuals(m: Array, y: Array, factor: float = 1.0, tau: float = 0.5) -> t
     residual = y - m @ robust(m, y)
     scale = min(float(residual.std()), spread(residual))
     return _widths(scale, 4.0 * _rate(m) * (0.25 / (tau * (1 - tau))) ** 0.4, factor)
+
+
+def of_line(line: Line, factor: float = 1.0, tau: float = 0.5) -> tuple[float, float]:
+    """Return the bandwidths of a loss of the residual and of its curvature, from a line and its residuals' scale there.
+
+    Examples
+    --------
+    >>> from versadp.losses.line import Line
+    >>> y = np.random.default_rng(0).normal(size=1000)
+    >>> h, window = of_line(Line.plain(np.ones((1000, 1)), y))
+    >>> round(h, 2), round(window / h, 2)
+    (0.53, 1.5)
+    """
+    rate = ((line.theta.size + np.log(line.records)) / line.records) ** 0.4
+    return _widths(line.scale(tau), 4.0 * rate * (0.25 / (tau * (1 - tau))) ** 0.4, factor)
 
 
 def of_margins(m: Array, factor: float = 1.0) -> tuple[float, float]:

@@ -20,6 +20,8 @@ from versadp.losses.base import IndexLoss
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.losses.line import Line
+
     Array = NDArray[np.float64]
 
 
@@ -77,6 +79,20 @@ class InUnits(IndexLoss):
     def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
         """Return by how much to smooth the loss and its curvature."""
         h, window = self.loss.bandwidths(m, self.unit * y, factor)
+        return h / self.unit, window / self.unit
+
+    @property
+    def by_line(self) -> bool:
+        """Whether start and smoothing come from a corrected line."""
+        return self.loss.by_line
+
+    def start_on(self, line: Line) -> Array:
+        """Return where a fit starts, given a line and its residuals."""
+        return self.loss.start_on(line.times(self.unit)) / self.unit
+
+    def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
+        """Return by how much to smooth, given a line and its residuals."""
+        h, window = self.loss.bandwidths_on(line.times(self.unit), factor)
         return h / self.unit, window / self.unit
 
     def corrected(

@@ -12,9 +12,21 @@ from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
-from versadp.estimation import Family, Fit, bandwidths, descend, efficient, influence_scale, last_steps, solve
+from versadp.estimation import (
+    Family,
+    Fit,
+    Question,
+    bandwidths,
+    descend,
+    efficient,
+    influence_scale,
+    invert,
+    last_steps,
+    solve,
+)
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
+from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.rehearsal import rehearse
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.engine import Engine
     from versadp.inference import Results
+    from versadp.losses.line import Line
     from versadp.noise.extension import Extension
 
     Array = NDArray[np.float64]
@@ -125,22 +138,42 @@ def fit(
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     """Fit a problem. A loss with kinks that fails is smoothed more; a user's is tried from where it began, too."""
     sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), choice.seed)
+    if problem.quantile is not None:
+        if begin is not None:
+            _sized(begin, problem)
+        return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
     attempts = [(1.0, True)]
     if isinstance(problem.model, CustomModel):
         attempts += [(2.0, True), (1.0, False)]
     elif problem.model.loss.kinked:
         attempts += [(2.0, True)]
+    line = _line(problem, choice, sample)
     for factor, descending in attempts:
-        found, last = _attempt(problem, choice, begin, sample, factor, descending=descending)
+        found, last = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
         if found.converged:
             break
     return Answer(last, found, sample)
 
 
+def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
+    """Return the corrected line, if the loss wants one and there is something to correct."""
+    model = problem.model
+    if isinstance(model, CustomModel) or not model.loss.by_line or not problem.blocks or choice.method == "naive":
+        return None
+    return corrected_line(problem, sample, choice.engine, choice.seed, getattr(model.loss, "tau", 0.5))
+
+
 def _attempt(
-    problem: Problem, choice: _Choice, begin: Array | None, sample: Records, factor: float, *, descending: bool
+    problem: Problem,
+    choice: _Choice,
+    begin: Array | None,
+    seen: tuple[Records, Line | None],
+    factor: float,
+    *,
+    descending: bool,
 ) -> tuple[Fit, Problem]:
     model, units, rows = problem.model, problem.units, problem.source.rows
+    sample, line = seen
     if isinstance(model, CustomModel):
         assert begin is not None
         theta = descend(model, units, sample, begin) if descending else begin
@@ -148,10 +181,37 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        problem = problem.smoothed(*bandwidths(model, units, sample, factor=factor))
-        assert not isinstance(problem.model, CustomModel)
-        theta = plain_fit(problem.model, units, sample) if begin is None else problem.to_fit(_sized(begin, problem))
-    size = problem.model.size
+        problem, theta = _begun(problem, sample, line, factor)
+        if begin is not None:
+            theta = problem.to_fit(_sized(begin, problem))
+    family, small = _families(problem, choice, sample)
+    if choice.method == "efficient" and len(family.names) > 1:
+        again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
+        return efficient(family, small, theta, problem.groups, rehearsal=again), problem
+    return _single(family, small, theta), problem
+
+
+def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) -> tuple[Problem, Array]:
+    """Return a problem smoothed as its loss says, and where it starts: by the line, or by the records in the box."""
+    model, units = problem.model, problem.units
+    assert not isinstance(model, CustomModel)
+    if line is None:
+        return problem.smoothed(*bandwidths(model, units, sample, factor=factor)), plain_fit(model, units, sample)
+    return problem.smoothed(*model.loss.bandwidths_on(line, factor)), model.loss.start_on(line)
+
+
+def _inverted(problem: Problem, question: Question, choice: _Choice, sample: Records) -> Fit:
+    """Return a quantile by inverting the corrected distribution function."""
+    family, small = _families(problem, choice, sample)
+    if choice.method == "naive":  # noisy values lie anywhere
+        question = Question(question.tau)
+    several = len(family.names) > 1 and problem.source.rows <= REHEARSE_BELOW
+    return invert(family, small, question, rehearsal=_rehearsal(problem, choice, sample) if several else None)
+
+
+def _families(problem: Problem, choice: _Choice, sample: Records) -> tuple[Family, Family]:
+    """Return the members over all records; and with fewer draws, or over a random part, for pilot and weights."""
+    rows, size = problem.source.rows, problem.model.size
     forms = forms_of(problem, choice.method, choice.extension, choice.draws, rows)
     family = Family(forms, problem.source, size, choice.engine, choice.seed)
     small = family
@@ -162,10 +222,7 @@ def _attempt(
         few = forms_of(problem, choice.method, choice.extension, choice.draws, rows, thrift=PILOT_THRIFT)
         if sum(form.points for form in few) < sum(form.points for form in forms):
             small = Family(few, problem.source, size, choice.engine, choice.seed)
-    if choice.method == "efficient" and len(family.names) > 1:
-        again = _rehearsal(problem, choice, sample) if size == 1 and rows <= REHEARSE_BELOW else None
-        return efficient(family, small, theta, problem.groups, rehearsal=again), problem
-    return _single(family, small, theta), problem
+    return family, small
 
 
 def _rehearsal(problem: Problem, choice: _Choice, sample: Records) -> Family:

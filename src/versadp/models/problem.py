@@ -16,6 +16,7 @@ import numpy as np
 from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordModel, Records
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
+from versadp.estimation import Question
 from versadp.formula.design import PUBLIC, Design, make_design
 from versadp.models.source import MemorySource, Reader, ReleaseSource, numbers_of, public_numbers
 from versadp.noise.units import Units
@@ -46,6 +47,8 @@ class Problem:
         Coefficients that share weights.
     scale, shift : array
         `theta_user = scale @ theta + shift`.
+    quantile : Question, optional
+        The quantile of a function of a record that is asked for, if it is that.
     """
 
     model: AnyModel
@@ -57,6 +60,7 @@ class Problem:
     scale: Array
     shift: Array
     design: Design | None = None
+    quantile: Question | None = None
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
@@ -206,7 +210,18 @@ def _record_problem(release: Release, loss: Any, weights: Array | None, size: in
     else:
         model = RecordModel(loss.base, loss.of, order, units)
     every = (np.arange(count),)
-    return Problem(model, units, blocks, source, loss.names(count), every, np.eye(count), np.zeros(count))
+    asked = None if loss.share is None else _quantile(loss, units)
+    names, same, nowhere = loss.names(count), np.eye(count), np.zeros(count)
+    return Problem(model, units, blocks, source, names, every, same, nowhere, quantile=asked)
+
+
+def _quantile(loss: Any, units: Units) -> Question:
+    """Return which quantile a loss asks for; that of a column is inside its bounds."""
+    if not isinstance(loss.of, str):
+        return Question(loss.share)
+    j = units.names.index(loss.of)
+    low, high = (float(end[j]) for end in units.bounds)
+    return Question(loss.share, (low, high), float(units.step[j]))
 
 
 def _coding(release: Release, design: Design, loss: IndexLoss) -> Callable[[Array], Array]:

@@ -13,7 +13,7 @@ from versadp.noise import Extension, How
 
 if TYPE_CHECKING:
     from versadp.correction import Records
-    from versadp.estimation import Fit
+    from versadp.estimation import Curve, Fit
     from versadp.losses import IndexLoss, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
@@ -61,6 +61,7 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         predict_link=loss.prediction,
         design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
+        curves={} if found.curve is None else {problem.names[0]: found.curve},
     )
 
 
@@ -72,6 +73,8 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     """
     problem, found = answer.problem, answer.fit
     model, units = problem.model, problem.units
+    if found.curve is not None and problem.quantile is not None:
+        return _share_of_quantile(found.curve, problem.quantile.tau, answer) if problem.blocks else None
     if found.hessian is None or units.exact_rate == 0 or not problem.blocks or isinstance(model, CustomModel):
         return None
     rng = np.random.default_rng([seed, 0xACE])
@@ -86,6 +89,14 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     achieved = np.trace(found.cov @ found.hessian) * found.n
     share = float(raw / achieved) if achieved > 0 else 0.0
     return min(share, 1.0) if share > 0 else None
+
+
+def _share_of_quantile(curve: Curve, tau: float, answer: Answer) -> float | None:
+    """Return `tau (1 - tau)`, the variance of a raw record's indicator, over the one achieved."""
+    weight = answer.sample.weight
+    raw = tau * (1 - tau) * (1.0 if weight is None else float((weight**2).mean()))
+    achieved = answer.fit.n * float(np.interp(curve.estimate, curve.at, curve.error)) ** 2
+    return min(raw / achieved, 1.0) if achieved > 0 else None
 
 
 def _few_points(problem: Problem) -> Signed | Drawn:
