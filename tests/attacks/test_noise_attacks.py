@@ -177,7 +177,7 @@ def _release_in_worker(task):
 
 def noise_time(exact_rate, rounds=60):
     channel = ZeroInflatedBlock(tuple("abcde"), (0.0,) * 5, (1.0,) * 5, (1.0,) * 5, exact_rate)
-    words = keystream(fresh_key(), b"t").block(0, np.zeros((5, 8192)), 7)
+    words = keystream(fresh_key(), b"t").slab(0, np.zeros((5, 8192)), 7)
     best = np.inf
     for _ in range(rounds):
         steps = np.zeros((5, 8192))
