@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from versadp.correction.kernel import profile_at
+from versadp.correction.kernel import factor_at
 from versadp.errors import ParameterError
 from versadp.noise import Box, Clip, Damped, Extension, Fade, Zero, as_extension
 
@@ -31,7 +31,7 @@ def test_derivatives_of_compiled_loops_agree_with_differences(extension):
         if abs(q - rim) < 1e-2:
             continue
         down, here, up = extension.value(np.array([q - h, q, q + h]))
-        value, first, second = profile_at(q, np.sqrt(q + rounding**2), kind, length, rounding)
+        value, first, second = factor_at(q, np.sqrt(q + rounding**2), kind, length, rounding)
         assert value == pytest.approx(here)
         assert first == pytest.approx((up - down) / (2 * h), abs=1e-5)
         assert second == pytest.approx((up - 2 * here + down) / h**2, abs=1e-4)

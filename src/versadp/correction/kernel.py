@@ -109,8 +109,8 @@ def index_at(
 
 
 @summing
-def profile_at(q: float, r: float, kind: int, length: float, rounding: float) -> tuple[float, float, float]:
-    """Return a profile and its first two derivatives in q; `r = sqrt(q + rounding^2)`."""
+def factor_at(q: float, r: float, kind: int, length: float, rounding: float) -> tuple[float, float, float]:
+    """Return the factor of an extension and its first two derivatives in q; `r = sqrt(q + rounding^2)`."""
     if kind == FADE:
         value = math.exp((rounding - r) / length) if q > 0.0 else 1.0
         half = 0.5 / (length * r)
@@ -173,7 +173,7 @@ def add_terms(
         r = math.sqrt(q + rounding * rounding)
         for k in range(kinds.shape[0]):
             if used[k] > 0.0:
-                v0, v1, v2 = profile_at(q, r, kinds[k], lengths[k], rounding)
+                v0, v1, v2 = factor_at(q, r, kinds[k], lengths[k], rounding)
                 for g in range(groups):
                     w = mix[g, k] * scale[i]
                     a[g] += w * v0

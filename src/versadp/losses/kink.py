@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.losses.closed import Closed
-from versadp.losses.smoothing import kernel, step
+from versadp.losses.smoothing import bump, step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def _around_the_kink(v: Array, b: float, bandwidth: float) -> tuple[Array, Array
     for side, room in ((-1.0, 1 + kink), (1.0, 1 - kink)):
         length = np.minimum(room, longest)[:, None]
         size = bandwidth / b * length * z
-        weight = np.exp(-size) * kernel(kink[:, None] + side * length * z)[0] * length * w
+        weight = np.exp(-size) * bump(kink[:, None] + side * length * z)[0] * length * w
         total += [side * weight.sum(axis=1), weight.sum(axis=1), (weight * (1 + size)).sum(axis=1)]
     return total[0], total[1], total[2]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WIDER = 1.5
 
 
-def kernel(z: Array) -> tuple[Array, Array]:
+def bump(z: Array) -> tuple[Array, Array]:
     """Return the fourth-order kernel `K(z) = (15/32)(1 - z^2)(3 - 7 z^2)` on [-1, 1] and its integral from -1.
 
     Its second moment vanishes, so that smoothing a jump with bandwidth h moves estimates by O(h^4) only, and h can be
@@ -35,7 +35,7 @@ def kernel(z: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> density, share = kernel(np.array([-2.0, 0.0, 1.0]))
+    >>> density, share = bump(np.array([-2.0, 0.0, 1.0]))
     >>> share.round(12)
     array([0. , 0.5, 1. ])
     """
@@ -56,7 +56,7 @@ def step(t: Array, bandwidth: float) -> tuple[Array, Array]:
     """
     if bandwidth <= 0:
         return (t > 0).astype(float), np.zeros_like(t)
-    density, share = kernel(t / bandwidth)
+    density, share = bump(t / bandwidth)
     return share, density / bandwidth
 
 

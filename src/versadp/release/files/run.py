@@ -21,7 +21,7 @@ from versadp.release.files.begin import give_up
 from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.pieces import Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
-from versadp.release.files.sources import BATCH_ROWS, Source
+from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
 from versadp.release.folder.parts import part_rows
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class Feed:
     """A source, and how it is read: what is released depends on the source alone."""
 
-    source: Source
+    source: InputFiles
     batch_rows: int = BATCH_ROWS
     engine: str | Engine = "auto"
     progress: Callable[[float], None] | None = None

@@ -29,7 +29,7 @@ _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, EOFError, MemoryE
 
 
 @dataclass(frozen=True)
-class Source:
+class InputFiles:
     """One or more files of one kind with the same columns; made by `open_source`."""
 
     kind: str
@@ -71,7 +71,7 @@ class _Reading:
             ) from None
 
 
-def open_source(path: str | Path, schema: Schema | None = None) -> Source:
+def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     """Look at files without reading their records.
 
     Parameters
@@ -97,10 +97,10 @@ def open_source(path: str | Path, schema: Schema | None = None) -> Source:
         first = columns
         rows = None if count is None or rows is None else rows + count
     assert first is not None
-    return Source(kind, files, rows, first, types)
+    return InputFiles(kind, files, rows, first, types)
 
 
-def open_fitting(path: str | Path, schema: Schema) -> Source:
+def open_fitting(path: str | Path, schema: Schema) -> InputFiles:
     """Look at files and refuse, before anything is done, columns that do not fit the schema."""
     source = open_source(path, schema)
     try:
