@@ -95,10 +95,10 @@ class Results:
     """
 
     params: Estimated = Estimated()  # noqa: RUF009 - what guards the field, and no default
-    cov: Estimated = Estimated()  # noqa: RUF009
+    cov: Estimated = Estimated()  # noqa: RUF009 - a descriptor
     names: tuple[str, ...]  # type: ignore[misc] # which takes what guards a field for its default
-    outcome: Outcome  # type: ignore[misc]
-    nobs: int  # type: ignore[misc]
+    outcome: Outcome  # type: ignore[misc] # descriptors are no defaults
+    nobs: int  # type: ignore[misc] # as above
     _: KW_ONLY
     loss: str
     method: str
