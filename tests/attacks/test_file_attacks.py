@@ -95,7 +95,7 @@ def test_without_an_id_a_second_release_is_refused(tmp_path, change, scale):
 
 def test_a_second_release_that_is_paid_for_shares_no_noise(tmp_path):
     data = write(people(), tmp_path / "d.parquet")
-    options = {"state": tmp_path / "state", "again": "charge"}
+    options = {"state": tmp_path / "state", "again": "charge", "shuffle": False}
     release_file(data, tmp_path / "one", mechanism(), **options)
     release_file(data, tmp_path / "two", mechanism(scale=2.0), **options)
     release_file(write(edited(people()), tmp_path / "e.parquet"), tmp_path / "three", mechanism(), **options)
@@ -153,8 +153,7 @@ def test_an_edited_row_redraws_nobody_elses_noise_with_an_id(tmp_path):
     one = release_file(write(people(), tmp_path / "d.parquet", NAMED), tmp_path / "a", mechanism(NAMED), key=key)
     changed = write(edited(people()), tmp_path / "e.parquet", NAMED)
     two = release_file(changed, tmp_path / "b", mechanism(NAMED), key=key)
-    differs = one.frame["x"].to_numpy() != two.frame["x"].to_numpy()
-    assert np.flatnonzero(differs).tolist() == [7]
+    assert len(set(one.frame["x"].to_pylist()) ^ set(two.frame["x"].to_pylist())) == 2
 
 
 def test_a_person_twice_in_one_file_is_refused_wherever_they_stand(tmp_path, monkeypatch):

@@ -136,11 +136,12 @@ def test_an_output_that_cannot_be_written(story):
         release_file(story / "data.parquet", "/proc/versadp", mechanism())
 
 
-def test_no_room_is_told_apart_from_bad_data(story, monkeypatch):
+@pytest.mark.parametrize("what", ["part.write_run", "sorting.write_groups"])
+def test_no_room_is_told_apart_from_bad_data(story, monkeypatch, what):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("versadp.release.files.part.write_groups", full)
+    monkeypatch.setattr(f"versadp.release.files.{what}", full)
     with pytest.raises(ReleaseError, match="ENOSPC") as caught:
         act(story, "release")
     assert "run the same command again" in str(caught.value)
@@ -158,14 +159,24 @@ def test_an_output_that_was_deleted_comes_back_the_same(story, undisturbed):
     assert begun(story) == 1
 
 
-def test_parts_that_are_lost_or_changed_before_publication_are_made_again(half, undisturbed):
-    (scratch,) = half.glob(".out.*.partial")
-    (scratch / "release" / "part-00000.parquet").unlink()
-    data = bytearray((scratch / "release" / "part-00001.parquet").read_bytes())
+@pytest.mark.parametrize(
+    ("point", "names"),
+    [
+        ("after part entry", ["runs/run-00000.arrow", "runs/run-00001.arrow"]),
+        ("after output entry", ["release/part-00000.parquet", "release/part-00001.parquet"]),
+        ("after output entry", ["runs/run-00000.arrow", "release/part-00001.parquet"]),
+        ("after output entry", ["runs/run-00002.arrow", "runs/run-00001.arrow"]),
+    ],
+)
+def test_files_that_are_lost_or_changed_before_publication_are_made_again(story, undisturbed, point, names):
+    assert killed_at(story, "release", point, 2)
+    (scratch,) = story.glob(".out.*.partial")
+    (scratch / names[0]).unlink()
+    data = bytearray((scratch / names[1]).read_bytes())
     data[len(data) // 2] ^= 1
-    (scratch / "release" / "part-00001.parquet").write_bytes(data)
-    act(half, "release")
-    assert contents(half) == undisturbed
+    (scratch / names[1]).write_bytes(data)
+    act(story, "release")
+    assert contents(story) == undisturbed
 
 
 def test_an_output_that_was_changed_is_refused(people):
@@ -471,9 +482,20 @@ def test_data_that_changed_since_the_release_began(half, undisturbed, at):
         assert contents(half) == undisturbed
     else:  # the third part had not been read: nothing of it was ever made
         act(half, "release")
-        assert {n: b for n, b in contents(half).items() if n < "part-00002"}.items() >= {
-            n: undisturbed[n] for n in ("part-00000.parquet", "part-00001.parquet")
-        }.items()
+        assert len(vdp.load(half / "out").frame) == ROWS
+
+
+def test_data_that_changed_when_all_of_it_was_read(story, undisturbed):
+    assert killed_at(story, "release", "after output entry", 1)
+    changed = table().to_pandas()
+    changed.loc[ROWS - 1, "x"] = 0.123
+    original = (story / "data.parquet").read_bytes()
+    changed.to_parquet(story / "data.parquet", index=False)
+    with pytest.raises(StateError, match="not those with which"):
+        act(story, "release")
+    (story / "data.parquet").write_bytes(original)
+    act(story, "release")
+    assert contents(story) == undisturbed
 
 
 def test_fewer_records_than_before(half):
@@ -668,7 +690,7 @@ def test_what_a_killed_process_left_of_other_data_is_not_published(story, tmp_pa
     """A part of records that are not in the data any more lies about under its temporary name."""
     assert killed_at(story, "release", "part written", 3)
     pq.write_table(table(2 * 8192), story / "data.parquet")
-    assert len(list(story.glob(".out.*.partial/release/.part-00002.parquet.tmp"))) == 1
+    assert len(list(story.glob(".out.*.partial/runs/.run-00002.arrow.tmp"))) == 1
     act(story, "release")
     assert sorted(contents(story)) == ["manifest.json", "part-00000.parquet", "part-00001.parquet"]
     assert len(vdp.load(story / "out").frame) == 2 * 8192

@@ -67,6 +67,10 @@ RELEASE_POINTS = [
     "after rename",
     "before part commit",
     "after part commit",
+    "before sort commit",
+    "after sort commit",
+    "before output commit",
+    "after output commit",
     "before publish commit",
     "after publish entry",
     "after publication",
@@ -112,7 +116,7 @@ def test_the_points_of_the_tests_are_all_there_are(undisturbed):
     """A new point without a test shows up here."""
     passed = {name for _, names in undisturbed.values() for name, _ in names}
     tested = {*RELEASE_POINTS, "part moved", "before replace"}
-    kinds = ("create", "begin", "part", "publish", "done")
+    kinds = ("create", "begin", "part", "sort", "output", "publish", "done")
     rest = {f"{when} {kind} {what}" for when in ("before", "after") for kind in kinds for what in ("entry", "commit")}
     assert passed <= tested | rest
 

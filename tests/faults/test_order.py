@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
@@ -24,10 +25,14 @@ def test_the_key_is_on_the_disk_before_there_is_noise(story):
 def test_every_part_is_in_the_ledger_before_the_manifest_names_it(story):
     assert killed_at(story, "release", "before publish entry")
     made = sorted(story.glob(".out.*.partial/release/part-*"))
-    sizes = [8192, 8192, ROWS - 2 * 8192]
+    runs = sorted(story.glob(".out.*.partial/runs/run-*"))
     assert [path.name for path in made] == [f"part-0000{i}.parquet" for i in range(3)]
-    recorded = [entry["file"] for entry in entries(story) if entry["kind"] == "part"]
-    assert recorded == [PartFile.of(path, rows).to_dict() for path, rows in zip(made, sizes, strict=True)]
+    written = {kind: [entry["file"] for entry in entries(story) if entry["kind"] == kind] for kind in ("part", "output")}
+    sizes = [8192, 8192, ROWS - 2 * 8192]
+    assert written["part"] == [PartFile.of(path, rows).to_dict() for path, rows in zip(runs, sizes, strict=True)]
+    sizes = [pq.read_metadata(path).num_rows for path in made]
+    assert sum(sizes) == ROWS
+    assert written["output"] == [PartFile.of(path, rows).to_dict() for path, rows in zip(made, sizes, strict=True)]
 
 
 @pytest.mark.parametrize("point", ["part written", "after rename", "before publish entry", "after publish entry"])

@@ -104,7 +104,7 @@ def test_many_different_blocks_are_moved_to_a_grid_upward():
     from versadp.privacy.layers import blanket
 
     blocks = tuple((0.3 + 0.1 * i, 0.1 + 0.05 * i) for i in range(5))
-    exact = blanket._terms(blocks, (), 10**4)
+    exact = blanket._terms(blocks, (), 10**4, 0.0)
     coarse = Terms(*blanket._on_grid(exact.x0, exact.x1, exact.mass), exact.n, exact.last, exact.smear)
     assert np.sum(coarse.mass) == pytest.approx(np.sum(exact.mass), rel=1e-12)
     assert np.sum(coarse.mass * coarse.x0) == pytest.approx(1.0, rel=1e-12)

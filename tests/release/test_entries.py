@@ -15,7 +15,19 @@ import versadp as vdp
 from versadp.errors import StateError
 from versadp.release.folder.manifest import PartFile
 from versadp.release.ledger import entries
-from versadp.release.ledger.entries import KINDS, Abandon, Append, Begin, Create, Done, Finalize, Part, Publish
+from versadp.release.ledger.entries import (
+    KINDS,
+    Abandon,
+    Append,
+    Begin,
+    Create,
+    Done,
+    Finalize,
+    Output,
+    Part,
+    Publish,
+    Sort,
+)
 from versadp.release.ledger.history import after
 from versadp.release.ledger.ledger import Ledger, _write_anchor
 from versadp.release.ledger.state import State
@@ -58,6 +70,8 @@ TEXTS = [
         f'{{"batch": 0, "file": {PART}, "input": "{INPUT}", "kind": "part", "number": 0, "outside": {{}}, '
         f'"release": "{RELEASE}"}}'
     ),
+    f'{{"alike": 412, "batch": 0, "kind": "sort", "release": "{RELEASE}"}}',
+    f'{{"batch": 0, "file": {PART}, "kind": "output", "number": 0, "release": "{RELEASE}"}}',
 ]
 PART_FILE = PartFile("part-00000.parquet", 50, 1311, FILE)
 ENTRIES = [
@@ -71,6 +85,8 @@ ENTRIES = [
     Finalize(RELEASE),
     Create(2, shared=False, budget=None),
     Part(RELEASE, 0, 0, INPUT, PART_FILE, {}),
+    Sort(RELEASE, 0, 412),
+    Output(RELEASE, 0, 0, PART_FILE),
 ]
 STORY = TEXTS[:8]
 

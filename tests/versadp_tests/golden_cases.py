@@ -95,7 +95,7 @@ def table_of(mech):
 
 
 def release_of(mech):
-    return mech.release(table_of(mech), key=KEY)
+    return mech.release(table_of(mech), key=KEY, shuffle=False)
 
 
 def absolute(x, theta):

@@ -26,6 +26,8 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
 @click.option("--exact-rate", type=float, help="Share of records released unchanged; default: by rule, or 0 by hand.")
 @click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
+@click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
+@click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: OUT.provider.")
 @click.option(
     "--again", type=click.Choice(AGAIN), default="refuse", show_default=True, help="People known from before."
@@ -48,6 +50,7 @@ def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> 
             data,
             out,
             mechanism,
+            shuffle=not options["keep_order"],
             state=options["state"],
             again=options["again"],
             target=target,
@@ -81,5 +84,7 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
         return vdp.Mechanism(schema, options["scale"], options["exact_rate"] or 0.0, options["keep"]), None
     epsilon, delta = target
     rate, unit = options["exact_rate"], options["unit"]
-    mechanism = vdp.calibrate(schema, epsilon=epsilon, delta=delta, unit=unit, exact_rate=rate)
+    mechanism = vdp.calibrate(
+        schema, epsilon=epsilon, delta=delta, unit=unit, exact_rate=rate, shuffled=options["shuffled"]
+    )
     return mechanism, target if unit == "record" else None

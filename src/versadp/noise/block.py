@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from versadp.errors import ParameterError
 
@@ -46,6 +46,18 @@ def check_unit(unit: str) -> str:
     if unit not in UNITS:
         raise ParameterError(f"there is no unit {unit!r}", hint=f"choose from {', '.join(UNITS)}")
     return unit
+
+
+class Blanket(NamedTuple):
+    """What other people's records hide in a shuffled release: the law of a block that keeps or redraws.
+
+    The probabilities of what it shows take two values, `e^epsilon` apart, and the larger holds for a `share` of all
+    that it can show, whatever the record. What is sampled has at least `1 - off` times these probabilities.
+    """
+
+    epsilon: float
+    share: float
+    off: float
 
 
 class Spec(ABC):
@@ -124,6 +136,10 @@ class Block(ABC):
     @abstractmethod
     def profile(self, unit: str) -> PrivacyProfile:
         """Return what ideal noise guarantees if all columns differ ("record"), or any one ("attribute")."""
+
+    def blanket(self) -> Blanket | None:
+        """Return what a shuffle may rely on, if the block keeps or redraws."""
+        return None
 
     @abstractmethod
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:

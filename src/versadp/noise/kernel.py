@@ -203,3 +203,12 @@ def keep_or_redraw(
             far = (high * n + ((low * n) >> np.uint64(32))) >> np.uint64(32)
             kept = content[j, i] + np.float64(near)
             content[j, i] = kept if words[0, i] < threshold else np.float64(far)
+
+
+@compiled
+def mix(key: NDArray[np.uint64], state: NDArray[np.uint64]) -> None:
+    """Mix a column of keys into the hashes of its rows: two rounds of multiply and shift."""
+    for i in range(key.shape[0]):
+        h = (state[i] ^ key[i]) * np.uint64(0x9E3779B97F4A7C15)
+        h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+        state[i] = h ^ (h >> np.uint64(32)) ^ np.uint64(0x9E3779B97F4A7C15)

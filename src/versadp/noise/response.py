@@ -9,6 +9,7 @@ finite sum, so the inverse needs no draws: weight `1{v = x1}/keep + (1 - 1/keep)
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import Block, Spec
+from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.points import How, Points
 from versadp.noise.settings import check_rate
 from versadp.schema import Categorical
@@ -120,6 +121,11 @@ class ResponseBlock(Block):
         from versadp.privacy import randomized_response
 
         return randomized_response(self.levels, self.keep)
+
+    def blanket(self) -> Blanket | None:
+        """Return the two probabilities of a level; what keeps it is rounded down, which redraws the more."""
+        epsilon = math.log1p(self.levels * self.keep / (1 - self.keep))
+        return Blanket(epsilon * (1 + 2**-50), 1 / self.levels, self.levels * 2.0**-64)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:  # noqa: ARG002 - a category is one attribute
         """Return two levels: all pairs are alike."""

@@ -34,7 +34,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import Block, Spec
+from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
@@ -252,6 +252,12 @@ class WindowBlock(Block):
 
         share = math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
         return keep_or_redraw(self.keep, share, worst_ratio(self.window, self.outputs, self.kept))
+
+    def blanket(self) -> Blanket | None:
+        """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
+        share = math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
+        ratio = worst_ratio(self.window, self.outputs, self.kept)
+        return Blanket(math.log(ratio) * (1 + 2**-50), share, sum(self.outputs) / WORDS)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return opposite corners, or corners that differ in one column."""

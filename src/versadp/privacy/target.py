@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be met, and for which unit if that is said; made by `target`."""
+    """What is to be met, for which unit, and by a shuffle of how many records, if that is said; made by `target`."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -25,6 +25,7 @@ class Target:
     alpha: float | None = None
     beta: float | None = None
     unit: str | None = None
+    shuffled: int | None = None
 
     def to_dict(self) -> dict[str, float | str]:
         """Return what is set, as it stands in files."""
@@ -41,11 +42,13 @@ class Target:
         """
         if not isinstance(data, Mapping) or not set(data) <= {field.name for field in fields(cls)}:
             raise ParameterError("this is no privacy target")
-        numbers = {name: value for name, value in data.items() if name != "unit"}
-        unit = data.get("unit")
+        numbers = {name: value for name, value in data.items() if name not in {"unit", "shuffled"}}
+        unit, shuffled = data.get("unit"), data.get("shuffled")
         if unit is not None and not isinstance(unit, str):
             raise ParameterError("the unit of a privacy target must be text")
-        return replace(target(**numbers), unit=unit)
+        if shuffled is not None:
+            shuffled = inputs.whole("shuffled", shuffled, 1)
+        return replace(target(**numbers), unit=unit, shuffled=shuffled)
 
     def room(self, profile: PrivacyProfile) -> float:
         """Return how far a profile stays inside the target, on any scale: at least 0 where it meets it."""

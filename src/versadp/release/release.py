@@ -14,6 +14,7 @@ from versadp.errors import ParameterError
 from versadp.noise import How, as_extension
 from versadp.release.augment import signed_sample
 from versadp.release.frame import LOT_ROWS, Frame
+from versadp.release.path.order import KEPT, Order, in_order, order_of
 from versadp.release.path.table import Table, build_frame, read_table, released_columns
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Release:
         What made it.
     insecure : bool
         True if the noise came from a seed: for research only.
+    order : Order
+        Whether the rows are in an order that tells nothing, and how many hide one another.
 
     Examples
     --------
@@ -50,13 +53,16 @@ class Release:
     ['age']
     """
 
-    def __init__(self, source: Any, mechanism: Mechanism, *, insecure: bool = False) -> None:
+    def __init__(self, source: Any, mechanism: Mechanism, *, insecure: bool = False, order: Order = KEPT) -> None:
         self._source: Frame | Folder = source if hasattr(source, "read_handle") else Frame(source)
         self.mechanism = mechanism
         self.insecure = insecure
+        self.order = order
 
     @classmethod
-    def from_frame(cls, frame: Any, mechanism: Mechanism, *, on_grid: bool | None = None) -> Release:
+    def from_frame(
+        cls, frame: Any, mechanism: Mechanism, *, on_grid: bool | None = None, shuffle: bool = False
+    ) -> Release:
         """Make a release from records that were noised elsewhere: collected from devices, or a researcher's own X1.
 
         Parameters
@@ -69,13 +75,19 @@ class Release:
             True refuses every numeric value that is not on the mechanism's grid; False does not look. By default
             values off the grid are accepted if their spread could come from the mechanism (a researcher's own noise)
             and refused if it could not (a column that was scaled after release).
+        shuffle : bool
+            Sort the rows by a public hash, so that from here on their order tells nothing. Nothing is claimed of those
+            who saw them before, and no shuffle is claimed by default.
         """
         table = read_table(frame, mechanism.schema, released=True)
         if on_grid is not False:
             for block in mechanism.blocks:
                 block.refuse_changed(_values(table, block), strict=on_grid is True)
         columns = released_columns(table.private, table.public, mechanism.schema)
-        return cls(build_frame(columns, table.kind), mechanism)
+        if not shuffle:
+            return cls(build_frame(columns, table.kind), mechanism)
+        order = order_of(table.public, table.rows)
+        return cls(build_frame(in_order(columns), table.kind), mechanism, order=order)
 
     @property
     def frame(self) -> Any:
@@ -109,8 +121,11 @@ class Release:
         return pl.from_arrow(self.to_arrow())
 
     def privacy(self, unit: str = "record") -> PrivacyProfile:
-        """Return what the mechanism guarantees for a whole record, or for one attribute."""
-        return self.mechanism.privacy(unit)
+        """Return what the release guarantees for a whole record, or for one attribute.
+
+        In an order that tells nothing a record hides among those with equal public values: that is counted in.
+        """
+        return self.mechanism.privacy(unit, shuffled=self.order.among)
 
     def batches(self, rows: int = LOT_ROWS) -> Iterator[pa.RecordBatch]:
         """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
@@ -230,7 +245,7 @@ def load(path: str | Path) -> Release:
     from versadp.release.folder.folder import open_folder
 
     folder: Folder = open_folder(path)
-    return Release(folder, folder.mechanism, insecure=folder.insecure)
+    return Release(folder, folder.mechanism, insecure=folder.insecure, order=folder.manifest.order)
 
 
 def _values(table: Table, block: Block) -> NDArray[np.float64]:

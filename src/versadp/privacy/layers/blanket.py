@@ -26,6 +26,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.privacy.curves.contour import Terms
 from versadp.privacy.curves.discrete import identity
+from versadp.privacy.layers.inflation import zero_inflated
 from versadp.privacy.layers.shuffle import LARGEST
 from versadp.privacy.layers.worst import worst
 from versadp.privacy.profile import ULP, PrivacyProfile
@@ -41,8 +42,9 @@ _SMEAR = 0.01  # more than for two kinds of terms, which are quicker: 0.3% of de
 
 
 @lru_cache(maxsize=32)
-def _terms(differ: tuple[Block, ...], same: tuple[Block, ...], n: int) -> Terms:
+def _terms(differ: tuple[Block, ...], same: tuple[Block, ...], n: int, rate: float) -> Terms:
     x0, x1, mass = np.ones((3, 1))
+    mass = mass * (1 - rate) * (1 - 4 * ULP)
     for kinds in (
         *(_kinds(*block, differs=True) for block in differ),
         *(_kinds(*block, differs=False) for block in same),
@@ -92,6 +94,7 @@ class ShuffledBlocks(PrivacyProfile):
     differ: tuple[Block, ...]
     same: tuple[Block, ...]
     n: int
+    rate: float = 0.0
 
     @property
     def delta_floor(self) -> float:
@@ -116,7 +119,7 @@ class ShuffledBlocks(PrivacyProfile):
 
     @property
     def _law(self) -> Terms:
-        return _terms(self.differ, self.same, self.n)
+        return _terms(self.differ, self.same, self.n, self.rate)
 
     def _title(self) -> str:
         epsilons = ", ".join(f"{epsilon:.6g}" for epsilon, _ in self.differ)
@@ -131,7 +134,9 @@ class ShuffledBlocks(PrivacyProfile):
         return np.minimum(value, 1.0), alarms
 
 
-def shuffled_blocks(blocks: Sequence[Block], n: int, *, unit: str = "record") -> PrivacyProfile:
+def shuffled_blocks(
+    blocks: Sequence[Block], n: int, *, unit: str = "record", exact_rate: float = 0.0
+) -> PrivacyProfile:
     """Return what n reports of independent keep-or-redraw blocks guarantee in an order that tells nothing.
 
     The conditions are those of `shuffled`.
@@ -146,11 +151,15 @@ def shuffled_blocks(blocks: Sequence[Block], n: int, *, unit: str = "record") ->
         Number of reports, at least 1; with public columns, of the smallest group of people with equal public values.
     unit : str
         "record" if neighbours may differ in all blocks; "attribute" if in any one.
+    exact_rate : float
+        In [0, 1): the probability with which a report may be anything, and is as described only otherwise; others then
+        hide a record less often, and delta is at least so much. A sampler that draws everything with at least `1 - r`
+        times the probability that it should have has a rate of r.
 
     Returns
     -------
     PrivacyProfile
-        Pure at the sum of the epsilons, or at the largest.
+        Pure at the sum of the epsilons, or at the largest, if the rate is 0.
 
     Examples
     --------
@@ -164,6 +173,7 @@ def shuffled_blocks(blocks: Sequence[Block], n: int, *, unit: str = "record") ->
     0.381
     """
     n = inputs.whole("n", n, 1)
+    rate = inputs.number("exact_rate", exact_rate, 0.0, 1.0, open_high=True)
     if unit not in {"record", "attribute"}:
         raise ParameterError(f"unit must be 'record' or 'attribute', not {unit!r}")
     checked = []
@@ -178,8 +188,9 @@ def shuffled_blocks(blocks: Sequence[Block], n: int, *, unit: str = "record") ->
         raise ParameterError(f"the local epsilons of all blocks must not sum to more than {LARGEST:g}")
     kinds = sorted(checked)
     if not kinds:
-        return identity()
+        return zero_inflated(identity(), rate)
     if unit == "record":
-        return ShuffledBlocks(tuple(kinds), (), n)
-    each = [ShuffledBlocks((kind,), tuple(kinds[:i] + kinds[i + 1 :]), n) for i, kind in enumerate(kinds)]
-    return worst(*each)
+        return zero_inflated(ShuffledBlocks(tuple(kinds), (), n, rate), rate)
+    alike = {kind: i for i, kind in enumerate(kinds)}  # blocks that are the same are as bad as one another
+    each = [ShuffledBlocks((kind,), tuple(kinds[:i] + kinds[i + 1 :]), n, rate) for kind, i in alike.items()]
+    return zero_inflated(worst(*each), rate)

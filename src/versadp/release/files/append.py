@@ -124,7 +124,7 @@ def _open(state: State, place: Path) -> History:
 def _append(run: Run, place: Path) -> Appended:
     scratch = scratch_of(place, run.name) / "append"
     if run.intake.publish is None:
-        run.parts(scratch, empty=False)
+        run.make(scratch, empty=False)
         if not run.intake.parts:  # everybody is there already
             give_up(run.state, run.name, scratch.parent)
             return _result(run, 0)

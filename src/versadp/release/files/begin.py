@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 def begin(
-    state: State, place: Path, mechanism: Mechanism, *, charge: tuple[int, int], again: str, key: bytes | None
+    state: State,
+    place: Path,
+    mechanism: Mechanism,
+    *,
+    charge: tuple[int, int],
+    again: str,
+    key: bytes | None,
+    order: str | None,
 ) -> History:
     """Write key and intent to the disk, in this order."""
     known = [history for history in state.ledger.histories.values() if history.counts]
@@ -35,6 +42,7 @@ def begin(
             check=state.key_check(secret),
             charge=charge,
             again=again,
+            order=order,
         )
     )
     return state.ledger.histories[name]

@@ -13,9 +13,11 @@ from versadp.errors import DataError, KeyMaterialError, StateError
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
 from versadp.release.files.refusals import cannot_write
+from versadp.release.files.sorting import run_name, write_run
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
 from versadp.release.ledger.digests import PartDigest
 from versadp.release.path.noised import noise_table, witness_table
+from versadp.release.path.order import count_alike
 from versadp.release.path.table import read_table, survey
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Job:
 
     `offset` is the number of parts that the release has already, `known` what the ledger says about those that an
     earlier process made of this intake. A frozen job writes nothing: it holds records against a release that is
-    complete.
+    complete. If records are to be sorted, parts are runs (`sorting.py`), of which a complete release keeps none.
     """
 
     mechanism: Mechanism
@@ -47,13 +49,19 @@ class Job:
     offset: int
     known: tuple[Part, ...]
     frozen: bool = False
+    is_sorted: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
         raise KeyMaterialError("a job holds secrets and cannot be pickled", hint="use the engine 'threads' or 'local'")
 
     def path(self, piece: Piece) -> Path:
         """Return the part's file."""
-        return self.folder / part_name(self.offset + piece.number)
+        name = run_name if self.is_sorted else part_name
+        return self.folder / name(self.offset + piece.number)
+
+    def has(self, known: Part) -> bool:
+        """Return whether a part that the ledger knows need not be made."""
+        return (self.frozen and self.is_sorted) or known.file.is_intact(self.folder)
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,7 @@ class Made:
     path: Path
     people: Rows | None
     share: float
+    alike: tuple[pa.Table | None, ...]
 
 
 def make_part(job: Job, piece: Piece) -> Made:
@@ -75,9 +84,10 @@ def make_part(job: Job, piece: Piece) -> Made:
     path, known = job.path(piece), job.known[piece.number : piece.number + 1]
     digest = PartDigest(job.digest_key, job.release, job.offset + piece.number)
     outside: Counter[str] = Counter()
+    alike: list[pa.Table | None] = []
     scratch = None
-    if known and known[0].file.is_intact(job.folder):
-        for table, at in _tables(job, piece, outside):
+    if known and job.has(known[0]):
+        for table, at in _tables(job, piece, outside, alike):
             witness_table(job.mechanism.layout, table, at, digest)
             digest.rest(table, at)
     elif job.frozen:
@@ -85,16 +95,21 @@ def make_part(job: Job, piece: Piece) -> Made:
     else:
         scratch = path.with_name(f".{path.name}.tmp")
         try:
-            write_groups(scratch, _groups(job, piece, digest, outside), job.mechanism.schema)
+            groups = _groups(job, piece, digest, outside, alike)
+            if job.is_sorted:
+                write_run(scratch, pa.concat_tables(groups))
+            else:
+                write_groups(scratch, groups, job.mechanism.schema)
         except (OSError, pa.ArrowException) as problem:
             raise cannot_write(problem) from None
         reached("part written")
     rows = piece.table.num_rows
-    return Made(piece.number, rows, digest.finish(), dict(outside), scratch, path, piece.people, piece.share)
+    counts = tuple(alike)
+    return Made(piece.number, rows, digest.finish(), dict(outside), scratch, path, piece.people, piece.share, counts)
 
 
-def _tables(job: Job, piece: Piece, outside: Counter[str]) -> Iterator[tuple[Table, int]]:
-    """Yield a piece group by group, checked, each with the number of its first block."""
+def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table | None]) -> Iterator[tuple[Table, int]]:
+    """Yield a piece group by group, checked and counted, each with the number of its first slab."""
     schema, first = job.mechanism.schema, piece.number * (job.rows // SLAB_ROWS)
     for start in range(0, max(piece.table.num_rows, 1), GROUP_ROWS):
         try:
@@ -102,12 +117,16 @@ def _tables(job: Job, piece: Piece, outside: Counter[str]) -> Iterator[tuple[Tab
         except pa.ArrowException as problem:  # whose words may show values
             raise DataError(f"a column cannot be read ({type(problem).__name__})", hint="convert it first") from None
         outside.update(survey(table, schema))
+        if job.is_sorted:
+            alike.append(count_alike(table.public))
         yield table, first + start // SLAB_ROWS
 
 
-def _groups(job: Job, piece: Piece, digest: PartDigest, outside: Counter[str]) -> Iterator[pa.Table]:
+def _groups(
+    job: Job, piece: Piece, digest: PartDigest, outside: Counter[str], alike: list[pa.Table | None]
+) -> Iterator[pa.Table]:
     layout, engine = job.mechanism.layout, Local()
-    for table, at in _tables(job, piece, outside):
+    for table, at in _tables(job, piece, outside, alike):
         noised = noise_table(layout, table, job.stream, engine, first=at, witness=digest)
         digest.rest(table, at)
         yield released_table(table, noised, job.mechanism.schema)

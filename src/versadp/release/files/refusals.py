@@ -48,9 +48,14 @@ def refuse_again(
         )
 
 
-def as_begun(history: History, mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with which a release was begun; refuse to go on with other noise."""
+def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechanism:
+    """Return the mechanism with which a release was begun; refuse to go on with other noise, or another order."""
     begun = history.begin.noise
+    if begun.version > 1 and shuffle != history.is_sorted:  # version 1 had no other order than that of the input
+        raise ParameterError(
+            f"the release was begun with shuffle={history.is_sorted}",
+            hint="finish it as it was begun, or begin anew: restart=True (--restart)",
+        )
     try:
         same = mechanism.in_version(begun.version) == begun
     except ParameterError:  # the older version has no such noise

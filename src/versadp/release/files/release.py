@@ -23,6 +23,7 @@ from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST, read_manifest
 from versadp.release.ledger.state import State
+from versadp.release.path.order import KEPT, Order
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def release_file(
     out: str | Path,
     mechanism: Mechanism,
     *,
+    shuffle: bool = True,
     state: str | Path | None = None,
     key: bytes | None = None,
     again: str = "refuse",
@@ -61,6 +63,9 @@ def release_file(
     out : str or Path
         The release folder; it appears when it is complete.
     mechanism : Mechanism
+    shuffle : bool
+        Sort the records by a public hash of what is released of them, so that their order tells nothing; see
+        `Mechanism.release`. Noised records are then written twice. What is appended later is sorted by itself.
     state : str or Path, optional
         Where keys and ledger are kept; a folder of its own beside the release by default. One folder may serve several
         releases: then it knows who was released before.
@@ -106,6 +111,10 @@ def release_file(
         home = home_of(place, state)
     feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
     charge = charge_of(mechanism, target)
+    if not shuffle:
+        KEPT.check(mechanism)
+    elif feed.source.rows is not None:
+        Order((feed.source.rows,)).check(mechanism)
     limit = None if budget is None else allowance(*budget)
     with writing():
         if place.exists() and not home.exists():
@@ -117,10 +126,11 @@ def release_file(
         if history is None:
             if place.exists() or place.is_symlink():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
-            history = begin(opened, place, mechanism, charge=charge, again=again, key=key)
+            order = "hash" if shuffle and mechanism.version > 1 else None
+            history = begin(opened, place, mechanism, charge=charge, again=again, key=key, order=order)
         elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
-        _finish(Run(opened, feed, as_begun(history, mechanism), history.name, 0), place)
+        _finish(Run(opened, feed, as_begun(history, mechanism, shuffle=shuffle), history.name, 0), place)
     return load(place)
 
 
@@ -137,7 +147,7 @@ def _finish(run: Run, place: Path) -> None:
     if len(run.history.done) > 1:
         raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
     scratch = scratch_of(place, run.name) / "release"
-    run.parts(scratch, empty=True)
+    run.make(scratch, empty=True)
     run.publish(scratch, run.intake.files)
     _sweep(scratch)
     scratch.rename(place)
@@ -161,6 +171,6 @@ def _compare(run: Run, place: Path) -> None:
     if run.history.manifest != open_folder(place).manifest.digest:
         raise unfit()
     try:
-        run.parts(place, empty=True, frozen=True)
+        run.check(place)
     except StateError:
         raise ReleaseError(f"{place.name!r} exists already, with other records", hint="choose a new folder") from None

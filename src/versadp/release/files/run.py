@@ -21,12 +21,14 @@ from versadp.release.files.begin import give_up
 from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.pieces import Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
+from versadp.release.files.sorting import Lot, read_runs, write_lot
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
 from versadp.release.folder.parts import part_rows
-from versadp.release.ledger.entries import Done, Part, Publish
+from versadp.release.ledger.entries import Done, Output, Part, Publish, Sort
 from versadp.release.ledger.people import People
+from versadp.release.path.order import KEPT, Alike, Order, lots_of
 from versadp.release.path.table import warn_outside
 
 if TYPE_CHECKING:
@@ -79,16 +81,47 @@ class Run:
         """The intake, as the ledger knows it by now."""
         return self.history.intakes[self.number]
 
-    def parts(self, scratch: Path, *, empty: bool, frozen: bool = False) -> None:
-        """Make all parts of the intake that are not there yet, or with `frozen` check that all are."""
+    @property
+    def order(self) -> Order:
+        """How the records of the release are ordered, with those of this intake."""
+        intakes = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
+        return Order(tuple(intake.alike or 0 for intake in (*intakes, self.intake))) if self.is_sorted else KEPT
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether records are sorted by their hashes."""
+        return self.history.is_sorted
+
+    def make(self, scratch: Path, *, empty: bool) -> None:
+        """Make all files of the intake that are not there yet."""
+        if not self.is_sorted:
+            self.parts(scratch, empty=empty)
+            return
+        runs = scratch.with_name("runs")
+        alike = self.parts(runs, empty=empty)
+        if self.intake.parts:
+            self._count(alike, scratch.parent)
+            self._make_scratch(scratch)
+            self._sort(runs, scratch)
+
+    def check(self, place: Path) -> None:
+        """Check that a complete release was made of these records."""
+        self.parts(place, empty=True, frozen=True)
+        if self.is_sorted and not all(file.is_intact(place) for file in self.intake.files):
+            raise changed()
+
+    def parts(self, scratch: Path, *, empty: bool, frozen: bool = False) -> int:
+        """Make all parts, or runs, that are not there yet, or with `frozen` check that all are; count who is alike."""
         job = self._job(scratch, frozen=frozen)
         if not frozen:
             self._make_scratch(scratch)
+        rows, alike = 0, Alike()
         try:
             made = 0
             for part in as_engine(self.feed.engine).map(partial(make_part, job), self._pieces(job, empty=empty)):
                 self._mark(part)
-                made += 1
+                alike.add(part.alike)
+                made, rows = made + 1, rows + part.rows
             if made < len(job.known):
                 raise changed()
         except (DataError, SpentError):
@@ -96,6 +129,37 @@ class Run:
                 give_up(self.state, self.name, scratch.parent)
             raise
         warn_outside(_outside(self.intake))
+        return alike.smallest(rows)
+
+    def _count(self, alike: int, scratch: Path) -> None:
+        """Write into the ledger how many records are alike; refuse if they are fewer than was calibrated for."""
+        if self.intake.alike is not None:
+            return
+        try:
+            Order((alike,)).check(self.mechanism)
+        except ReleaseError:
+            give_up(self.state, self.name, scratch)
+            raise
+        self.state.ledger.add(Sort(self.name, self.number, alike))
+
+    def _sort(self, runs: Path, scratch: Path) -> None:
+        """Make the parts that are not there yet out of all runs."""
+        files = [part.file for part in self.intake.parts]
+        lots = lots_of(sum(file.rows for file in files), part_rows(self.mechanism.schema, folders.PART_ROWS))
+        known = self.intake.files
+        offset = sum(len(i.files) for i in self.history.intakes[: self.number] if i.status == "done")
+        sources, schema = read_runs(runs, files), self.mechanism.schema
+        jobs = (
+            Lot(number, lots, sources, scratch, offset, schema, known[number] if number < len(known) else None)
+            for number in range(lots)
+        )
+        for lot in as_engine(self.feed.engine).map(write_lot, jobs):
+            if lot.scratch is not None:
+                settle(lot.scratch, lot.path)
+            if lot.number >= len(known):
+                self.state.ledger.add(Output(self.name, self.number, lot.number, PartFile.of(lot.path, lot.rows)))
+            elif lot.scratch is not None and PartFile.of(lot.path, lot.rows) != known[lot.number]:
+                raise otherwise("a part")
 
     def _job(self, scratch: Path, *, frozen: bool) -> Job:
         stream = keystream(self.state.key(self.name, self.history.begin.check), self.mechanism.parameters)
@@ -104,7 +168,7 @@ class Run:
         rows = part_rows(self.mechanism.schema, folders.PART_ROWS)
         assert rows % SLAB_ROWS == 0
         key, known = self.state.digest_key, self.intake.parts
-        return Job(self.mechanism, stream, key, self.name, scratch, rows, offset, known, frozen)
+        return Job(self.mechanism, stream, key, self.name, scratch, rows, offset, known, frozen, self.is_sorted)
 
     def _make_scratch(self, scratch: Path) -> None:
         try:
@@ -157,7 +221,7 @@ class Run:
         """Write the manifest, and what it will be into the ledger."""
         if self.intake.publish is not None and _manifest_in(scratch) == self.intake.publish:
             return  # it was announced as it stands; another version might choose other words
-        manifest = Manifest.of(self.mechanism, files)
+        manifest = Manifest.of(self.mechanism, files, order=self.order)
         manifest.write(scratch)
         sync_folder(scratch)
         sync_folder(scratch.parent)

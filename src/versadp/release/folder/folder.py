@@ -9,9 +9,11 @@ from __future__ import annotations
 import secrets
 import shutil
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,11 +21,13 @@ from versadp.errors import ParameterError, ReleaseError
 from versadp.release.durable import sync_file, sync_folder
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
+from versadp.release.path.order import lot_start, lots_of, row_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from versadp.release.mechanism import Mechanism
+    from versadp.release.path.order import Order
     from versadp.release.release import Release
 
 PART_ROWS = 2**20
@@ -51,7 +55,7 @@ class Folder:
     >>> import pandas as pd, tempfile, versadp as vdp
     >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90), "y": vdp.Public()})
     >>> people = pd.DataFrame({"age": [30, 41], "y": [0, 1]})
-    >>> release = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2).release(people)
+    >>> release = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2).release(people, shuffle=False)
     >>> with tempfile.TemporaryDirectory() as place:
     ...     release.save(place + "/released")
     ...     folder = open_folder(place + "/released")
@@ -160,7 +164,7 @@ def write_folder(path: str | Path, release: Release) -> None:
     scratch.mkdir()
     try:
         parts = _write_parts(scratch, release)
-        Manifest.of(release.mechanism, parts, insecure=release.insecure).write(scratch)
+        Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order).write(scratch)
         sync_folder(scratch)
         scratch.rename(target)
         sync_folder(target.parent)
@@ -171,13 +175,23 @@ def write_folder(path: str | Path, release: Release) -> None:
 
 def _write_parts(folder: Path, release: Release) -> list[PartFile]:
     table, schema = plain_table(release.to_arrow()), release.mechanism.schema
-    rows, parts = part_rows(schema, PART_ROWS), []
-    for number, start in enumerate(range(0, max(len(release), 1), rows)):
-        path, piece = folder / part_name(number), table.slice(start, rows)
+    parts = []
+    for number, (start, stop) in enumerate(pairwise(_cuts(table, release.order, part_rows(schema, PART_ROWS)))):
+        path, piece = folder / part_name(number), table.slice(start, stop - start)
         pq.write_table(piece, path, row_group_size=GROUP_ROWS, **part_options(schema))
         sync_file(path)
         parts.append(PartFile.of(path, piece.num_rows))
     return parts
+
+
+def _cuts(table: pa.Table, order: Order, rows: int) -> list[int]:
+    """Return where parts begin, and the end: by hash if the records are sorted as one, so that files are cut alike."""
+    lots = lots_of(len(table), rows)
+    if order.alike is None or len(order.alike) > 1 or lots == 1:
+        return [*range(0, max(len(table), 1), rows), len(table)]
+    hashes = row_hash(dict(zip(table.column_names, table.columns, strict=True)))
+    starts = np.array([lot_start(number, lots) for number in range(lots)], np.uint64)
+    return [*np.searchsorted(hashes, starts).tolist(), len(table)]
 
 
 def _group_rows(path: Path) -> list[int]:

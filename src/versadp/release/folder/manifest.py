@@ -1,7 +1,8 @@
 """The manifest of a release: what an analyst needs to know, and digests of the released parts.
 
 Schema, noise, rows and the privacy statement at both units; no key, no raw value, no digest of raw content, nothing
-about the machine. A manifest has the version of its mechanism; version 1 also says each numeric column's grid.
+about the machine. A manifest has the version of its mechanism; version 1 also says each numeric column's grid, and
+knows no order but that in which the rows came.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from versadp.errors import ReleaseError, VersadpError
 from versadp.release.durable import create, sha256
 from versadp.release.mechanism import Mechanism
+from versadp.release.path.order import KEPT, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +28,7 @@ _FORMAT, _VERSIONS = "versadp release", (1, 2)
 _FIELDS = {"mechanism": dict, "rows": int, "insecure": bool, "parts": list, "privacy": dict, "digest": str}
 _PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
 _PART_NAME = re.compile(r"part-[0-9]{5}\.parquet")
+_RUN_NAME = re.compile(r"run-[0-9]{5}\.arrow")
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,17 @@ class PartFile:
         return {"file": self.name, "rows": self.rows, "bytes": self.size, "sha256": self.sha256}
 
     @classmethod
-    def from_dict(cls, data: Any) -> PartFile:
+    def recorded(cls, data: Any) -> PartFile:
+        """Read what `to_dict` wrote into a ledger, which knows of unfinished files too."""
+        return cls.from_dict(data, unfinished=True)
+
+    @classmethod
+    def from_dict(cls, data: Any, *, unfinished: bool = False) -> PartFile:
         """Read what `to_dict` wrote."""
         if not isinstance(data, dict) or {key: type(value) for key, value in data.items()} != _PART or data["rows"] < 0:
             raise spoilt("the manifest's list of parts is not valid")
         # a name that climbs out of the folder is an attack, not a part
-        if not _PART_NAME.fullmatch(data["file"]):
+        if not _PART_NAME.fullmatch(data["file"]) and not (unfinished and _RUN_NAME.fullmatch(data["file"])):
             raise spoilt("the manifest names a part that versadp does not write")
         return cls(*(data[key] for key in _PART))
 
@@ -86,15 +94,18 @@ class Manifest:
     insecure: bool
     privacy: dict[str, Any]
     digest: str
+    order: Order = KEPT
 
     @classmethod
-    def of(cls, mechanism: Mechanism, parts: Iterable[PartFile], *, insecure: bool = False) -> Manifest:
+    def of(
+        cls, mechanism: Mechanism, parts: Iterable[PartFile], *, insecure: bool = False, order: Order = KEPT
+    ) -> Manifest:
         """Return the manifest of a release that consists of these parts."""
         from versadp.release.target.statement import privacy_figures
 
         parts = tuple(parts)
-        figures = privacy_figures(mechanism, sum(part.rows for part in parts))
-        made = cls(mechanism, parts, insecure, figures, "")
+        figures = privacy_figures(mechanism, sum(part.rows for part in parts), order)
+        made = cls(mechanism, parts, insecure, figures, "", order)
         return replace(made, digest=digest_of(made.to_dict()))
 
     @property
@@ -111,6 +122,7 @@ class Manifest:
             "mechanism": noise,
             **_grid(self.mechanism),
             "rows": self.rows,
+            **({} if noise["version"] == 1 else {"order": self.order.to_dict()}),
             "insecure": self.insecure,
             "parts": [part.to_dict() for part in self.parts],
             "privacy": self.privacy,
@@ -123,16 +135,15 @@ class Manifest:
         if not isinstance(data, dict):
             raise spoilt("the manifest is not a JSON object")
         known = data.get("format") == _FORMAT and data.get("version") in _VERSIONS
-        if not known or set(data) != {"format", "version", *_FIELDS, *(["grid"] if data["version"] == 1 else [])}:
+        if not known or set(data) != {"format", "version", *_FIELDS, "grid" if data["version"] == 1 else "order"}:
             raise spoilt("this is not a release folder, or one of a version that this versadp does not know")
         if data["digest"] != digest_of(data):
             raise ReleaseError("the manifest was edited", hint="fetch the release again; parameters cannot be changed")
         mechanism = _mechanism(data)
         if wrong := [key for key, kind in _FIELDS.items() if type(data[key]) is not kind]:
             raise spoilt(f"the manifest is not valid: {', '.join(wrong)}")
-        made = cls(
-            mechanism, tuple(map(PartFile.from_dict, data["parts"])), data["insecure"], data["privacy"], data["digest"]
-        )
+        parts = tuple(map(PartFile.from_dict, data["parts"]))
+        made = cls(mechanism, parts, data["insecure"], data["privacy"], data["digest"], _order(data))
         if made.rows != data["rows"] or not made.parts:
             raise spoilt("the manifest's row counts do not add up")
         return made
@@ -182,6 +193,13 @@ def _mechanism(data: dict[str, Any]) -> Mechanism:
     if any(data[key] != value for key, value in _grid(mechanism).items()):
         raise spoilt("the manifest's grid does not fit its mechanism")
     return mechanism
+
+
+def _order(data: dict[str, Any]) -> Order:
+    try:
+        return Order.from_dict(data.get("order", KEPT.to_dict()))
+    except ValueError:
+        raise spoilt("the manifest's order of records is not valid") from None
 
 
 def _grid(mechanism: Mechanism) -> dict[str, dict[str, int]]:

@@ -2,7 +2,9 @@
 
     create     the state folder was made
     begin      a release was begun (`Begin`), or records are being appended to one (`Append`)
-    part       a part was made
+    part       a part was made; or, if records are sorted, a run of them
+    sort       all runs are made, and it is counted how many records are alike in what is public
+    output     a part was made of all runs
     publish    the manifest was made, and is about to be seen
     done       it is seen
     abandon    what was begun was given up before anybody saw it
@@ -94,7 +96,10 @@ class Create(Entry):
 
 @dataclass(frozen=True)
 class Begin(ReleaseEntry):
-    """A release was begun: its key is on the disk, and everybody in its first intake is charged."""
+    """A release was begun: its key is on the disk, and everybody in its first intake is charged.
+
+    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come.
+    """
 
     kind = "begin"
     out: str
@@ -103,6 +108,7 @@ class Begin(ReleaseEntry):
     charge: tuple[int, int]
     again: str
     intake: int = 0
+    order: str | None = None
 
     @property
     def noise(self) -> Mechanism:
@@ -136,6 +142,23 @@ class Part(IntakeEntry):
 
 
 @dataclass(frozen=True)
+class Sort(IntakeEntry):
+    """All runs of an intake are made; its smallest group of records with equal public values has so many."""
+
+    kind = "sort"
+    alike: int
+
+
+@dataclass(frozen=True)
+class Output(IntakeEntry):
+    """A part of an intake whose records are sorted was made."""
+
+    kind = "output"
+    number: int
+    file: PartFile
+
+
+@dataclass(frozen=True)
 class Publish(IntakeEntry):
     """All parts of an intake are made, and so is the manifest that has this digest."""
 
@@ -164,7 +187,7 @@ class Finalize(ReleaseEntry):
     kind = "finalize"
 
 
-KINDS: tuple[type[Entry], ...] = (Create, Begin, Append, Part, Publish, Done, Abandon, Finalize)
+KINDS: tuple[type[Entry], ...] = (Create, Begin, Append, Part, Sort, Output, Publish, Done, Abandon, Finalize)
 
 
 def read_entry(text: str) -> Entry:
@@ -248,7 +271,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     dict[str, int]: (_counts, _as_it_is),
     dict[str, Any]: (_exactly(dict), _as_it_is),
-    PartFile: (PartFile.from_dict, PartFile.to_dict),
+    PartFile: (PartFile.recorded, PartFile.to_dict),
 }
 
 

@@ -16,9 +16,11 @@ from versadp.release.ledger.entries import (
     Done,
     Finalize,
     IntakeEntry,
+    Output,
     Part,
     Publish,
     ReleaseEntry,
+    Sort,
 )
 
 if TYPE_CHECKING:
@@ -33,10 +35,13 @@ class Intake:
     """Records on their way into a release: the first ones, or some that are appended.
 
     Its status is "running", then "done" or "abandoned"; `publish` is the digest of the manifest with which it is seen.
+    Where records are sorted its parts are runs, and once these are all there, `outputs` are what it adds.
     """
 
     begin: Begin | Append
     parts: tuple[Part, ...] = ()
+    alike: int | None = None
+    outputs: tuple[Output, ...] = ()
     publish: str | None = None
     status: str = "running"
 
@@ -48,13 +53,17 @@ class Intake:
     @property
     def files(self) -> tuple[PartFile, ...]:
         """What it adds to the release."""
-        return tuple(part.file for part in self.parts)
+        return tuple(made.file for made in (self.parts if self.alike is None else self.outputs))
 
     def after(self, entry: IntakeEntry) -> Intake:
         """Return the intake as it is after one more entry about it."""
         match entry:
             case Part(number=number) if number == len(self.parts):
                 return replace(self, parts=(*self.parts, entry))
+            case Sort(alike=alike) if self.alike is None:
+                return replace(self, alike=alike)
+            case Output(number=number) if number == len(self.outputs) and self.alike is not None:
+                return replace(self, outputs=(*self.outputs, entry))
             case Publish(manifest=digest):
                 return replace(self, publish=digest)
             case Done():
@@ -91,6 +100,11 @@ class History:
     def manifest(self) -> str | None:
         """Digest of the manifest that is in force."""
         return self.done[-1].publish if self.done else None
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether its records are sorted by their hashes."""
+        return self.begin.order is not None
 
     @property
     def files(self) -> tuple[PartFile, ...]:

@@ -1,6 +1,7 @@
 """What a mechanism guarantees: its blocks' guarantees composed for a record, the worst of them for an attribute.
 
-The samplers' errors are charged on top.
+The samplers' errors are charged on top. A shuffled release guarantees more where the blocks keep or redraw, or are pure
+(`docs/shuffle.md`); other noise is as in any order.
 """
 
 from __future__ import annotations
@@ -8,19 +9,37 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from versadp import privacy
+from versadp import inputs, privacy
 from versadp.noise.block import check_unit
+from versadp.privacy.layers.shuffle import LARGEST
 
 if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
 
 
 @lru_cache(maxsize=64)
-def mechanism_privacy(mechanism: Mechanism, unit: str = "record") -> privacy.PrivacyProfile:
+def mechanism_privacy(
+    mechanism: Mechanism, unit: str = "record", shuffled: int | None = None
+) -> privacy.PrivacyProfile:
     """Return the guarantee for a whole record, or for one attribute; see `Mechanism.privacy`."""
     check_unit(unit)
+    if shuffled is not None:
+        return _among_others(mechanism, unit, inputs.whole("shuffled", shuffled, 1))
     profiles = [block.profile(unit) for block in mechanism.blocks]
     if unit == "attribute":  # the other blocks are the same for both neighbours, errors and all
         errors = [block.sampler_error for block in mechanism.blocks]
         return privacy.worst(*map(privacy.with_slack, profiles, errors))
     return privacy.with_slack(privacy.compose(*profiles), mechanism.sampler_error)
+
+
+def _among_others(mechanism: Mechanism, unit: str, n: int) -> privacy.PrivacyProfile:
+    """Return the guarantee of n records in an order that tells nothing: the best that is proved."""
+    found = [block.blanket() for block in mechanism.blocks]
+    blankets = [blanket for blanket in found if blanket is not None]
+    if len(blankets) == len(found) and sum(blanket.epsilon for blanket in blankets) <= LARGEST:
+        off = sum(blanket.off for blanket in blankets)
+        return privacy.shuffled_blocks([blanket[:2] for blanket in blankets], n, unit=unit, exact_rate=off)
+    alone, record = mechanism_privacy(mechanism, unit), mechanism_privacy(mechanism, "record")
+    if record.delta_floor == 0 and record.pure_epsilon <= LARGEST:
+        return privacy.shuffled(alone.pure_epsilon, n, others=record.pure_epsilon)
+    return alone

@@ -20,8 +20,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Response, ResponseBlock
 from versadp.noise.block import check_unit
@@ -64,6 +65,8 @@ def calibrate(
     alpha: float | None = None,
     beta: float | None = None,
     noise: str = "auto",
+    shuffled: int | None = None,
+    groups: Any = None,
 ) -> Mechanism:
     """Return the mechanism with the least noise that meets a privacy target.
 
@@ -83,6 +86,12 @@ def calibrate(
     noise : {"auto", "window", "zil"}
         Windows (one a column for an attribute, one jointly for a record), or the paper's zero-inflated Laplace noise.
         "auto" is windows for pure targets, which Laplace noise cannot meet on several columns, and else the paper's.
+    shuffled : int, optional
+        Meet the target by a shuffled release of at least so many records (with public columns: in the smallest group
+        of people with equal public values), which lets windows keep far more; a smaller release is then refused.
+    groups : sequence of columns and tuples of columns, or mapping of these to weights, optional
+        Which columns share a window. By default all of them for a record, each by itself for an attribute. For a
+        record, epsilon is shared out between several windows by weight.
 
     Raises
     ------
@@ -100,20 +109,25 @@ def calibrate(
     True
     >>> calibrate(schema, epsilon=8.0).privacy("record").delta(8.0)
     0.0
+    >>> mech = calibrate(schema, epsilon=1.0, delta=1e-6, shuffled=100_000)
+    >>> mech.privacy("record", shuffled=100_000).delta(1.0) <= 1e-6
+    True
     """
     if noise not in NOISES:
         raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
     pure = epsilon is not None and not delta and exact_rate is None
-    wide = noise == "window" or (noise == "auto" and pure)
+    wide = noise == "window" or (noise == "auto" and (pure or shuffled is not None or groups is not None))
     if wide and exact_rate is not None:
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
+    if not wide and (shuffled is not None or groups is not None):
+        raise ParameterError("a shuffle and groups are for windows: Laplace noise gains nothing", hint="noise='window'")
     given = 0.0 if wide and delta is None and epsilon is not None else delta
     goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
     check_unit(unit)
     if not isinstance(schema, Schema) or not schema.private:
         raise ParameterError("calibrate needs a Schema with private columns")
     if wide:
-        return windows(schema, goal, unit)
+        return windows(schema, goal, unit, None if shuffled is None else inputs.whole("shuffled", shuffled, 1), groups)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
         keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from versadp.noise.block import UNITS
 
 if TYPE_CHECKING:
+    from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
+    from versadp.release.path.order import Order
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 FALSE_ALARMS = 0.01
@@ -17,7 +19,7 @@ _UNIT_WORDS = {
 }
 
 
-def privacy_statement(mechanism: Mechanism, rows: int | None = None) -> str:
+def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Order | None = None) -> str:
     """Return the guarantee of a mechanism in words.
 
     Parameters
@@ -25,20 +27,19 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None) -> str:
     mechanism : Mechanism
     rows : int, optional
         Number of records, to say how many to expect unchanged.
+    order : Order, optional
+        How the records are ordered, if that is known.
     """
     lines = [*_noise_words(mechanism, rows), ""]
+    among = _among(mechanism, order)
     for unit in UNITS:
         profile = mechanism.privacy(unit)
-        pairs = ", ".join(f"({epsilon:g}, {_up(profile.delta(epsilon))})" for epsilon in EPSILONS)
-        found = _up(100 * (1 - profile.beta(FALSE_ALARMS)))
-        attack = f"An attacker who may raise {FALSE_ALARMS:.0%} false alarms tells two versions apart in at most"
-        lines += [
-            f"Protecting {_UNIT_WORDS[unit]}:",
-            f"  {attack} {found}% of cases.",
-            f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {_up(profile.delta_floor)}.",
-        ]
+        lines += [f"Protecting {_UNIT_WORDS[unit]}:", *_figures_in_words(profile)]
+        if among is not None:
+            lines.append(f"  Among {among:,} records in an order that tells nothing:")
+            lines += _figures_in_words(mechanism.privacy(unit, shuffled=among))
+    lines += ["", *_order_words(order)]
     lines += [
-        "",
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
         "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
     ]
@@ -48,16 +49,59 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def privacy_figures(mechanism: Mechanism, rows: int) -> dict[str, Any]:
+def privacy_figures(mechanism: Mechanism, rows: int, order: Order) -> dict[str, Any]:
     """Return the guarantee as it stands in a manifest: words, and figures at both units."""
-    figures: dict[str, Any] = {"statement": privacy_statement(mechanism, rows)}
-    for unit in UNITS:
-        profile = mechanism.privacy(unit)
-        figures[unit] = {
+    if mechanism.version == 1:  # it knows of no order
+        return {"statement": privacy_statement(mechanism, rows)} | _figures(mechanism, None)
+    figures = {"statement": privacy_statement(mechanism, rows, order)} | _figures(mechanism, None)
+    among = _among(mechanism, order)
+    return figures if among is None else figures | {"shuffled": {"among": among} | _figures(mechanism, among)}
+
+
+def _figures(mechanism: Mechanism, among: int | None) -> dict[str, Any]:
+    profiles = {unit: mechanism.privacy(unit, shuffled=among) for unit in UNITS}
+    return {
+        unit: {
             "delta_floor": float(profile.delta_floor),
             "epsilon_delta": [[epsilon, float(profile.delta(epsilon))] for epsilon in EPSILONS],
         }
-    return figures
+        for unit, profile in profiles.items()
+    }
+
+
+def _figures_in_words(profile: PrivacyProfile) -> list[str]:
+    pairs = ", ".join(f"({epsilon:g}, {_up(profile.delta(epsilon))})" for epsilon in EPSILONS)
+    found = _up(100 * (1 - profile.beta(FALSE_ALARMS)))
+    attack = f"An attacker who may raise {FALSE_ALARMS:.0%} false alarms tells two versions apart in at most"
+    return [
+        f"  {attack} {found}% of cases.",
+        f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {_up(profile.delta_floor)}.",
+    ]
+
+
+def _among(mechanism: Mechanism, order: Order | None) -> int | None:
+    """Return among how many records each hides, where that is worth a word."""
+    among = None if order is None else order.among
+    alone = mechanism.privacy("record")
+    return among if among is not None and mechanism.privacy("record", shuffled=among) != alone else None
+
+
+def _order_words(order: Order | None) -> list[str]:
+    if order is None:
+        return []
+    if order.alike is None:
+        return [
+            "The records are in the order in which they came. All of this assumes that a record's place there does not",
+            "depend on anybody's private values.",
+        ]
+    return [
+        "The records are sorted by a public hash of what is released of them, so that their order tells nothing. The",
+        f"smallest group with equal public values has {_count(min(order.alike), 'record')}.",
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _noise_words(mechanism: Mechanism, rows: int | None) -> list[str]:

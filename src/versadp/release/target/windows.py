@@ -1,24 +1,36 @@
 """From a target to windows: one a column for an attribute, one for all columns together for a record.
 
-A window's guarantee is solved for in whole numbers by the block itself (`noise/window_law.py`), so there is nothing to
-search: the target's epsilon and delta are those of each window.
+A window's guarantee is solved for in whole numbers by the block itself (`noise/window_law.py`), so without a shuffle
+there is nothing to search: the target's epsilon and delta are those of each window, or are shared out between several.
+For a shuffled release the windows' own epsilon is as large as the release among so many records allows; there one
+window for all columns is often better for an attribute too, as others hide it better: the better of the two is taken.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise import Window
+from versadp.noise import Spec, Window
+from versadp.noise.window import EPSILONS
+from versadp.privacy import solve_parameter
 from versadp.release.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from versadp.privacy import Target
+    from collections.abc import Callable
+
+    from versadp.privacy import PrivacyProfile, Target
     from versadp.schema import Schema
 
+    Shares = dict[tuple[str, ...], float]
 
-def windows(schema: Schema, goal: Target, unit: str) -> Mechanism:
+
+def windows(schema: Schema, goal: Target, unit: str, shuffled: int | None = None, groups: Any = None) -> Mechanism:
     """Return the mechanism of windows that meets a pair (epsilon, delta).
 
     Examples
@@ -28,9 +40,63 @@ def windows(schema: Schema, goal: Target, unit: str) -> Mechanism:
     >>> mech = windows(schema, privacy.target(8.0, 0.0), "record")
     >>> [block.columns for block in mech.blocks], mech.privacy("record").delta(8.0)
     ([('age', 'income')], 0.0)
+    >>> mech = windows(schema, privacy.target(1.0, 1e-6), "record", shuffled=100_000)
+    >>> mech.privacy("record", shuffled=100_000).delta(1.0) <= 1e-6, round(mech.blocks[0].epsilon, 1)
+    (True, 7.8)
     """
     if goal.epsilon is None or goal.delta is None:
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
-    spec = Window(goal.epsilon, delta=goal.delta)
-    groups = [schema.private] if unit == "record" else [(name,) for name in schema.private]
-    return Mechanism(schema, noise=dict.fromkeys(groups, spec), target=replace(goal, unit=unit))
+    aim = replace(goal, unit=unit, shuffled=shuffled)
+    make = partial(_mechanism, schema, _shares(schema, unit, groups), aim)
+    if shuffled is None or not goal.delta:  # all others may by chance be unlike: a shuffle adds nothing to pure
+        return make(goal.epsilon, goal.delta)
+    found = [_among_others(make, goal.epsilon, goal.delta)]
+    if groups is None and unit == "attribute" and len(schema.private) > 1:
+        joint = partial(_mechanism, schema, _shares(schema, "record", None), aim)
+        found.append(_among_others(joint, goal.epsilon, goal.delta))
+    return min(found, key=_cost)
+
+
+def _among_others(make: Callable[[float], Mechanism], epsilon: float, delta: float) -> Mechanism:
+    """Return the mechanism with the largest epsilon of its own that meets its target when it is shuffled."""
+    aim = make(epsilon).target
+    assert aim is not None
+    unit, shuffled = aim.unit, aim.shuffled
+    assert unit is not None
+    assert shuffled is not None
+
+    def profile_of(local: float) -> PrivacyProfile:
+        return make(local).privacy(unit, shuffled=shuffled)
+
+    # beyond, the outcome in which nobody is alike has more than delta by itself (`privacy/solving/local.py`)
+    most = math.log((2 * shuffled + math.exp(epsilon)) / (1 - delta)) + 1
+    low = max(epsilon, EPSILONS[0])
+    return make(solve_parameter(profile_of, aim, low, min(max(most, low), EPSILONS[1]), tolerance=1e-6))
+
+
+def _cost(mechanism: Mechanism) -> float:
+    """Return the mean log of the variance inflation of means and shares."""
+    inflation = [math.log(value) for block in mechanism.blocks for value in block.inflation().values()]
+    return sum(inflation) / len(inflation)
+
+
+def _mechanism(schema: Schema, shares: Shares, aim: Target, epsilon: float, delta: float = 0.0) -> Mechanism:
+    noise: dict[str | tuple[str, ...], Spec] = {
+        names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
+    }
+    return Mechanism(schema, noise=noise, target=aim)
+
+
+def _shares(schema: Schema, unit: str, groups: Any) -> Shares:
+    """Return the groups of columns that get a window each, with their share of epsilon: all of it for an attribute."""
+    if groups is None:
+        names = [schema.private] if unit == "record" else [(name,) for name in schema.private]
+        return dict.fromkeys(names, 1.0)
+    given = groups if isinstance(groups, Mapping) else dict.fromkeys(groups, 1.0)
+    weights = {
+        (names,) if isinstance(names, str) else tuple(names): inputs.number("a weight", value, 0.0, 1e9, open_low=True)
+        for names, value in given.items()
+    }
+    if unit == "attribute":
+        return dict.fromkeys(weights, 1.0)
+    return {names: value / sum(weights.values()) for names, value in weights.items()}

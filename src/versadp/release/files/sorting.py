@@ -1,0 +1,149 @@
+"""Records of any number in the order of their hashes, in bounded memory: sorted runs, then lots.
+
+Each piece of the input becomes a *run*: its noised rows, sorted, in an Arrow file. When all runs are there, the hashes'
+range is cut into *lots* of equal width, one for each part of the release: a lot gathers its rows from all runs, sorts
+them, and is written. Hashes are spread evenly, so lots are of nearly equal size. Only noised rows touch the disk; runs
+lie in the scratch folder and go with it. Everything is a function of runs that are the same after a crash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from versadp.errors import ReleaseError
+from versadp.release.checkpoints import reached
+from versadp.release.files.refusals import cannot_write
+from versadp.release.folder.parts import part_name, write_groups
+from versadp.release.path.order import lot_start, row_hash, row_order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from versadp.release.folder.manifest import PartFile
+    from versadp.schema import Schema
+
+    Hashes = NDArray[np.uint64]
+
+BATCH = 1024  # rows that are read together
+_HASH = "#"  # beside columns whose names are anything but this
+
+
+def run_name(number: int) -> str:
+    """Return the name of a run's file."""
+    return f"run-{number:05d}.arrow"
+
+
+def write_run(path: Path, table: pa.Table) -> None:
+    """Write noised rows as a sorted run."""
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    hashes = row_hash(columns)
+    order = row_order(columns, hashes)
+    moved = table.take(pa.array(order))
+    rows = pa.table([pa.array(hashes[order]), *moved.columns], [_HASH, *_names(table)])
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks(), max_chunksize=BATCH)
+
+
+def _names(table: pa.Table) -> list[str]:
+    """Return numbers in place of names: a column may be called anything."""
+    return [str(number) for number in range(table.num_columns)]
+
+
+@dataclass(frozen=True)
+class SortedRun:
+    """A run on disk; small in memory: the first hash of every batch."""
+
+    path: Path
+
+    @cached_property
+    def starts(self) -> Hashes:
+        """The hash of the first row of each batch."""
+        with pa.OSFile(str(self.path)) as file:
+            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0]))
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+            return np.array([batch.column(0)[0].as_py() for batch in batches if batch.num_rows], np.uint64)
+
+    def rows(self, low: int, high: int) -> tuple[pa.Schema, list[pa.RecordBatch]]:
+        """Return the rows whose hash lies in [low, high), and what their columns are."""
+        first = max(int(np.searchsorted(self.starts, np.uint64(low))) - 1, 0)
+        last = int(np.searchsorted(self.starts, np.uint64(high - 1), side="right"))
+        with pa.OSFile(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            return reader.schema, [_inside(reader.get_batch(i), low, high) for i in range(first, last)]
+
+
+def _inside(batch: pa.RecordBatch, low: int, high: int) -> pa.RecordBatch:
+    hashes = batch.column(0).to_numpy()
+    start, stop = np.searchsorted(hashes, np.uint64(low)), np.searchsorted(hashes, np.uint64(high - 1), side="right")
+    return batch.slice(start, stop - start)
+
+
+@dataclass(frozen=True)
+class Lot:
+    """One part of a sorted release: the rows of all runs whose hashes lie in its share of the range."""
+
+    number: int
+    lots: int
+    runs: tuple[SortedRun, ...]
+    folder: Path
+    offset: int
+    schema: Schema
+    known: PartFile | None = None
+
+    @property
+    def path(self) -> Path:
+        """The part's file."""
+        return self.folder / part_name(self.offset + self.number)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A lot that was written under a temporary name, or found to be there already (`scratch` is None)."""
+
+    number: int
+    rows: int
+    scratch: Path | None
+    path: Path
+
+
+def write_lot(lot: Lot) -> Written:
+    """Gather, sort and write a lot; what is there already stays."""
+    if lot.known is not None and lot.known.is_intact(lot.folder):
+        return Written(lot.number, lot.known.rows, None, lot.path)
+    table = _gathered(lot)
+    scratch = lot.path.with_name(f".{lot.path.name}.tmp")
+    try:
+        write_groups(scratch, [table], lot.schema)
+    except (OSError, pa.ArrowException) as problem:
+        raise cannot_write(problem) from None
+    reached("part written")
+    return Written(lot.number, table.num_rows, scratch, lot.path)
+
+
+def _gathered(lot: Lot) -> pa.Table:
+    low, high = lot_start(lot.number, lot.lots), lot_start(lot.number + 1, lot.lots)
+    batches: list[pa.RecordBatch] = []
+    kinds: pa.Schema | None = None
+    for run in lot.runs:
+        kinds, found = run.rows(low, high)
+        batches += found
+    assert kinds is not None
+    table = pa.Table.from_batches(batches, kinds).combine_chunks()
+    hashes = table.column(0).to_numpy()
+    rows = pa.table(table.columns[1:], list(lot.schema.columns))
+    return rows.take(pa.array(row_order(dict(zip(rows.column_names, rows.columns, strict=True)), hashes)))
+
+
+def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
+    """Return runs that are there to the last byte."""
+    if not all(file.is_intact(folder) for file in files):
+        raise ReleaseError("the scratch folder was changed meanwhile", hint="run the same command again")
+    return tuple(SortedRun(folder / file.name) for file in files)
