@@ -27,7 +27,8 @@ def test_every_part_is_in_the_ledger_before_the_manifest_names_it(story):
     made = sorted(story.glob(".out.*.partial/release/part-*"))
     runs = sorted(story.glob(".out.*.partial/runs/run-*"))
     assert [path.name for path in made] == [f"part-0000{i}.parquet" for i in range(3)]
-    written = {kind: [entry["file"] for entry in entries(story) if entry["kind"] == kind] for kind in ("part", "output")}
+    known = entries(story)
+    written = {kind: [entry["file"] for entry in known if entry["kind"] == kind] for kind in ("part", "output")}
     sizes = [8192, 8192, ROWS - 2 * 8192]
     assert written["part"] == [PartFile.of(path, rows).to_dict() for path, rows in zip(runs, sizes, strict=True)]
     sizes = [pq.read_metadata(path).num_rows for path in made]

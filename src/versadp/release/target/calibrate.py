@@ -115,11 +115,12 @@ def calibrate(
     """
     if noise not in NOISES:
         raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
-    pure = epsilon is not None and not delta and exact_rate is None
-    wide = noise == "window" or (noise == "auto" and (pure or shuffled is not None or groups is not None))
+    pure = epsilon is not None and not delta
+    asked = shuffled is not None or groups is not None
+    wide = noise == "window" or (noise == "auto" and exact_rate is None and (pure or asked))
     if wide and exact_rate is not None:
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
-    if not wide and (shuffled is not None or groups is not None):
+    if asked and not wide:
         raise ParameterError("a shuffle and groups are for windows: Laplace noise gains nothing", hint="noise='window'")
     given = 0.0 if wide and delta is None and epsilon is not None else delta
     goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
