@@ -68,7 +68,8 @@ def test_whatever_gets_a_name_is_on_the_disk_first_and_its_folder_afterwards(tmp
 
     def named(name):
         def call(source, target):
-            if "home" not in Path(target).parts:  # what a user remembers may be lost
+            # what a user remembers may be lost, and runs are made again
+            if "home" not in Path(target).parts and Path(target).suffix != ".arrow":
                 events.append((Path(target).name, Path(source).stat().st_ino, Path(target).parent.stat().st_ino))
             real[name](source, target)
 

@@ -60,12 +60,14 @@ def replace(path: Path, data: bytes, mode: int = 0o600) -> None:
     sync_folder(path.parent)
 
 
-def settle(scratch: Path, path: Path) -> None:
-    """Give a finished file its name."""
-    sync_file(scratch)
+def settle(scratch: Path, path: Path, *, wait: bool = True) -> None:
+    """Give a finished file its name; do not `wait` for the disk if it can be made again."""
+    if wait:
+        sync_file(scratch)
     reached("before rename")
     scratch.replace(path)
-    sync_folder(path.parent)
+    if wait:
+        sync_folder(path.parent)
     reached("after rename")
 
 

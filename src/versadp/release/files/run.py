@@ -203,7 +203,7 @@ class Run:
         if (known is None and self.intake.publish is not None) or (known is not None and known.input != made.input):
             raise changed()
         if made.scratch is not None:
-            settle(made.scratch, made.path)
+            settle(made.scratch, made.path, wait=not self.is_sorted)
         if known is None:
             part = Part(
                 release=self.name,

@@ -43,13 +43,14 @@ def run_name(number: int) -> str:
 
 def write_run(path: Path, table: pa.Table) -> None:
     """Write noised rows as a sorted run."""
+    table = table.combine_chunks()
     columns = dict(zip(table.column_names, table.columns, strict=True))
     hashes = row_hash(columns)
     order = row_order(columns, hashes)
     moved = table.take(pa.array(order))
     rows = pa.table([pa.array(hashes[order]), *moved.columns], [_HASH, *_names(table)])
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks(), max_chunksize=BATCH)
+        writer.write_table(rows, max_chunksize=BATCH)
 
 
 def _names(table: pa.Table) -> list[str]:
@@ -143,7 +144,7 @@ def _gathered(lot: Lot) -> pa.Table:
 
 
 def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
-    """Return runs that are there to the last byte."""
-    if not all(file.is_intact(folder) for file in files):
+    """Return runs that were just made, or found to be there to the last byte."""
+    if not all(file.is_in(folder) for file in files):
         raise ReleaseError("the scratch folder was changed meanwhile", hint="run the same command again")
     return tuple(SortedRun(folder / file.name) for file in files)

@@ -107,7 +107,13 @@ def row_hash(columns: Columns) -> Keys:
     >>> bool(two[0] == row_hash({"age": np.array([41.5]), "region": pa.array(["n"])})[0])
     True
     """
-    return _mixed([_keys(column) for column in columns.values()])
+    from versadp.noise.kernel import mix
+
+    keys = [_keys(column) for column in columns.values()]
+    hashes = np.zeros(len(keys[0]), np.uint64)
+    for key in keys:
+        mix(key, hashes)
+    return hashes
 
 
 def row_order(columns: Columns, hashes: Keys | None = None) -> NDArray[np.int64]:
@@ -120,16 +126,14 @@ def row_order(columns: Columns, hashes: Keys | None = None) -> NDArray[np.int64]
     >>> [table["age"][row_order(table)].tolist() == moved["age"][row_order(moved)].tolist()]
     [True]
     """
-    keys = [_keys(column) for column in columns.values()]
-    hashes = _mixed(keys) if hashes is None else hashes
+    hashes = row_hash(columns) if hashes is None else hashes
     order = np.argsort(hashes)
     at = hashes[order]
     same = at[1:] == at[:-1]
     if same.any():
         tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
         rows = order[tied]
-        exact = [_exact(column, key, rows) for column, key in zip(columns.values(), keys, strict=True)]
-        order[tied] = rows[np.lexsort([*exact, at[tied]])]
+        order[tied] = rows[np.lexsort([*(_exact(column, rows) for column in columns.values()), at[tied]])]
     return order
 
 
@@ -222,15 +226,6 @@ def _added(total: pa.Table, more: pa.Table) -> pa.Table:
     return summed.rename_columns([_COUNT if name == f"{_COUNT}_sum" else name for name in summed.column_names])
 
 
-def _mixed(keys: list[Keys]) -> Keys:
-    from versadp.noise.kernel import mix
-
-    hashes = np.zeros(len(keys[0]), np.uint64)
-    for key in keys:
-        mix(key, hashes)
-    return hashes
-
-
 def _keys(column: NDArray[Any] | pa.Array | pa.ChunkedArray) -> Keys:
     """Return 64 bits of each value: of numbers all that there is."""
     if isinstance(column, np.ndarray):
@@ -256,11 +251,12 @@ def _text_keys(column: pa.Array) -> Keys:
     return np.array([*hashed, int(_MISSING)], np.uint64)[_codes(found)]
 
 
-def _exact(column: NDArray[Any] | pa.Array | pa.ChunkedArray, keys: Keys, rows: NDArray[np.int64]) -> NDArray[Any]:
+def _exact(column: NDArray[Any] | pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]) -> NDArray[Any]:
     """Return what sorts some rows of a column for certain: keys of texts may coincide, so texts themselves do."""
-    if isinstance(column, np.ndarray) or not _is_text(column):
-        return keys[rows]
-    found = _whole(column.take(pa.array(rows))).dictionary_encode()
+    some = column[rows] if isinstance(column, np.ndarray) else _whole(column.take(pa.array(rows)))
+    if isinstance(some, np.ndarray) or not _is_text(some):
+        return _keys(some)
+    found = some.dictionary_encode()
     order = np.argsort(np.array(found.dictionary.to_pylist(), dtype=object), kind="stable")
     rank = np.full(len(order) + 1, len(order))
     rank[order] = np.arange(len(order))
@@ -277,4 +273,6 @@ def _is_text(column: pa.Array | pa.ChunkedArray) -> bool:
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(column, pa.Array):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
