@@ -38,7 +38,7 @@ _CUT = 7.0  # the last t, in 1/h
 _LEAST_TILT = 3.0  # θ in standard deviations: below it the terms k < 0 of Poisson's formula are not negligible
 _ROUNDING = 64 * float(np.finfo(float).eps)  # of a few operations, generously
 _LARGEST_POWER, _LARGEST_PEAK = 300.0, 40.0  # of e: of a tilted term, and of the integrand at the least θ
-_MOST = 300_000  # points of the sum for the integral
+_MOST = 100_000  # points of the sum for the integral
 _TINY = 1e-300  # what underflows is not nothing
 _STEP, _FARTHEST = 0.025, 9.0  # of the nodes, in standard deviations; beyond the last delta is below 1e-18
 
