@@ -2,7 +2,7 @@
 
 Whatever cannot be released is refused here, before anything is spent, with column and count and never a value.
 What leaves is built from the domain: no index, metadata, unused category, value under a null or neighbour in a sliced
-buffer of the input reaches the output.
+buffer of the input reaches the output. Between reading and building what is missing is NaN, always the same one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 
 from versadp.errors import ClampedWarning, DataError, find_stacklevel
 from versadp.noise.tags import Texts
-from versadp.schema import Bounded, Categorical
+from versadp.release.path.dates import from_dates, to_dates
+from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ class Table:
 
     kind: Kind
     rows: int
-    private: dict[str, NDArray[Any]]  # numbers, and the numbers of levels
+    private: dict[str, NDArray[Any]]  # numbers, days, and the numbers of levels; NaN is missing
     public: dict[str, pa.Array]
     names: Texts | None
 
@@ -59,13 +60,15 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     """
     data, kind = _open(frame)
     wanted = list(schema.columns) if released or schema.id is None else [schema.id, *schema.columns]
-    _check_columns(data.columns, wanted)
+    _check_columns(data.columns, wanted, () if released else schema.omitted)
     private: dict[str, NDArray[Any]] = {}
     public: dict[str, pa.Array] = {}
     for name, column in schema.columns.items():
         series = data.get_column(name)
-        if isinstance(column, Bounded):
-            private[name] = _numbers(series, name)
+        if isinstance(column, Dates):
+            private[name] = _days(series, name, column)
+        elif isinstance(column, Bounded):
+            private[name] = _numbers(series, name, nullable=bool(column.nullable))
         elif isinstance(column, Categorical):
             private[name] = _codes(series, name, column)
         else:
@@ -79,7 +82,14 @@ def build_frame(columns: Mapping[str, NDArray[Any] | pa.Array], kind: Kind) -> A
     if kind == "pandas":
         import pandas as pd
 
-        plain = {n: c.to_pandas() if isinstance(c, pa.Array) else c for n, c in columns.items()}
+        # whole numbers and true/false stay what they are where some are missing
+        kinds = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+        plain = {
+            name: column.to_pandas(date_as_object=False, types_mapper=kinds.get if column.null_count else None)
+            if isinstance(column, pa.Array)
+            else column
+            for name, column in columns.items()
+        }
         return pd.DataFrame(plain, copy=False)
     arrow = pa.table({name: pa.array(column) for name, column in columns.items()})
     if kind == "arrow":
@@ -90,8 +100,16 @@ def build_frame(columns: Mapping[str, NDArray[Any] | pa.Array], kind: Kind) -> A
 
 
 def to_levels(codes: NDArray[Any], column: Categorical) -> pa.Array:
-    """Return level codes as an arrow array of levels."""
-    return pa.array(column.levels).take(pa.array(codes.astype(np.int64)))
+    """Return level codes as an arrow array of levels, NaN as null."""
+    missing = np.isnan(codes) if column.nullable else None
+    whole = codes if missing is None else np.where(missing, 0, codes)
+    return pa.array(column.levels).take(pa.array(whole.astype(np.int64), mask=missing))
+
+
+def to_numbers(values: NDArray[Any]) -> pa.Array:
+    """Return numbers as an arrow array, NaN as null, with nothing under the nulls."""
+    missing = np.isnan(values)
+    return pa.array(np.where(missing, 0.0, values), mask=missing)
 
 
 def released_columns(
@@ -104,8 +122,12 @@ def released_columns(
             continue
         if isinstance(column, Categorical):
             columns[name] = to_levels(values[name], column)
+        elif isinstance(column, Dates):
+            columns[name] = to_dates(values[name], column)
+        elif isinstance(column, Bounded):
+            columns[name] = to_numbers(values[name]) if column.nullable else values[name]
         else:
-            columns[name] = public[name] if name in public else values[name]
+            columns[name] = public[name]
     return columns
 
 
@@ -137,9 +159,9 @@ def _refuse_repeats(names: list[str]) -> None:
         raise DataError(f"duplicate columns: {', '.join(map(repr, repeated))}", hint="rename or drop them")
 
 
-def _check_columns(found: list[str], wanted: list[str]) -> None:
+def _check_columns(found: list[str], wanted: list[str], omitted: tuple[str, ...]) -> None:
     missing = [name for name in wanted if name not in found]
-    extra = [name for name in found if name not in wanted]
+    extra = [name for name in found if name not in wanted and name not in omitted]
     if missing:
         raise DataError(
             f"missing columns: {', '.join(map(repr, missing))}", hint="the table needs every column of the schema"
@@ -147,16 +169,20 @@ def _check_columns(found: list[str], wanted: list[str]) -> None:
     if extra:
         raise DataError(
             f"columns that the schema does not know: {', '.join(map(repr, map(str, extra)))}",
-            hint="drop them, or declare them in the schema",
+            hint="drop them, or declare them in the schema, as Omitted() if they are not to be released",
         )
 
 
-def _refuse_missing(missing: int, name: str) -> None:
+_NULLABLE = (
+    "declare that it may be missing: nullable=True, or nullable='public' if everybody may know where it is; to leave "
+    "these rows out would show who they are"
+)
+_FILLED = "fill them by a rule that does not look at the data"
+
+
+def _refuse_missing(missing: int, name: str, hint: str = _NULLABLE) -> None:
     if missing:
-        raise DataError(
-            f"column {name!r} has {missing} missing or non-finite values",
-            hint="drop these rows, or fill them by a rule that does not look at the data",
-        )
+        raise DataError(f"column {name!r} has {missing} missing or non-finite values", hint=hint)
 
 
 def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
@@ -172,14 +198,50 @@ def _missing(series: nw.Series[Any]) -> int:
     return int(missing)
 
 
-def _numbers(series: nw.Series[Any], name: str) -> Array:
+def _numbers(series: nw.Series[Any], name: str, *, nullable: bool) -> Array:
+    if nullable and _nothing(series):
+        return np.full(len(series), np.nan)
     if not isinstance(series.dtype, _INTEGERS + _FLOATS):
         raise _wrong_type(series, name, "whole or floating-point numbers")
+    if nullable:
+        return _floats(_arrow(series, pa.float64(), name, nullable=True), name)
     _refuse_missing(_missing(series), name)
     values = np.asarray(series.to_numpy())
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         _refuse_huge(int(np.sum((values > EXACT_INTEGER) | (values < -EXACT_INTEGER))), name)
     return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _nothing(series: nw.Series[Any]) -> bool:
+    """Tell whether a column has no type, since all of it is missing."""
+    if isinstance(series.dtype, nw.Unknown):
+        return bool(pa.types.is_null(series.to_arrow().type))
+    return len(series) > 0 and series.null_count() == len(series)
+
+
+def _floats(values: pa.Array, name: str) -> Array:
+    """Return floats with one kind of NaN for all that is missing."""
+    floats = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    floats[np.isnan(floats)] = np.nan
+    infinite = int(np.isinf(floats).sum())
+    _refuse_missing(infinite, name, "mend them: what is missing is a null or NaN")
+    return floats
+
+
+def _days(series: nw.Series[Any], name: str, column: Dates) -> Array:
+    if column.nullable and _nothing(series):
+        return np.full(len(series), np.nan)
+    found = series.to_arrow() if isinstance(series.dtype, nw.Date | nw.Datetime | nw.Object) else None
+    if found is None or not (pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)):
+        raise _wrong_type(series, name, "dates")
+    if pa.types.is_timestamp(found.type) and found.type.tz is not None:
+        raise _wrong_type(series, name, "dates, or times without a time zone")
+    if not column.nullable:
+        _refuse_missing(found.null_count, name)
+    try:
+        return _floats(pa.array(from_dates(found, column)), name)
+    except pa.ArrowException:
+        raise DataError(f"column {name!r} has dates that cannot be read", hint="mend them") from None
 
 
 def _refuse_huge(count: int, name: str) -> None:
@@ -199,6 +261,8 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
         if not isinstance(column, Bounded):
             continue
         values = table.private[name]
+        if column.nullable:
+            values = values[~np.isnan(values)]
         counts = np.zeros(3, np.int64)
         most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
         count(values, column.lower, column.upper, most, counts)
@@ -221,24 +285,40 @@ def warn_outside(outside: dict[str, int]) -> None:
         )
 
 
-def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[np.int64]:
-    kind = type(column.levels[0])
-    allowed = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}[kind]
-    if not isinstance(series.dtype, allowed):
+def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any]:
+    kind, nullable = type(column.levels[0]), bool(column.nullable)
+    if nullable and _nothing(series):
+        return np.full(len(series), np.nan)
+    if not isinstance(series.dtype, _LEVELS[kind]) and not (nullable and _pandas_levels(series, kind)):
         words = {str: "text", int: "whole numbers", bool: "true/false"}[kind]
         raise _wrong_type(series, name, f"{words}, like its levels")
-    _refuse_missing(_missing(series), name)
-    values = _arrow(series, {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind], name)
+    if not nullable:
+        _refuse_missing(_missing(series), name)
+    arrow = {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind]
+    values = _arrow(series, arrow, name, nullable=nullable)
+    if nullable and kind is str and "" not in column.levels:  # as which text files spell what is missing
+        values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
     found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
-    if found.null_count:
+    wrong = found.null_count - values.null_count
+    if wrong:
         raise DataError(
-            f"column {name!r} has {found.null_count} values that are none of its levels",
+            f"column {name!r} has {wrong} values that are none of its levels",
             hint="declare every level in the schema, or recode these rows",
         )
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64 if nullable else np.int64)
 
 
-def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str) -> pa.Array:
+_LEVELS = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}
+
+
+def _pandas_levels(series: nw.Series[Any], kind: type) -> bool:
+    """Tell whether levels are as pandas has them beside missing values: whole numbers as floats, truth as objects."""
+    if kind is int:
+        return isinstance(series.dtype, _FLOATS)
+    return kind is bool and isinstance(series.dtype, nw.Object) and pa.types.is_boolean(series.to_arrow().type)
+
+
+def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str, *, nullable: bool = False) -> pa.Array:
     """Return one contiguous arrow array of the given type."""
     try:
         found = series.to_arrow()
@@ -247,7 +327,8 @@ def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str) -> pa.Array:
         values.validate(full=True)  # text that is not UTF-8 would be released as it is
     except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
         raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first; text as UTF-8") from None
-    _refuse_missing(values.null_count, name)  # a category may stand for a null
+    if not nullable:
+        _refuse_missing(values.null_count, name)  # a category may stand for a null
     return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
 
 
@@ -262,7 +343,7 @@ def _public(series: nw.Series[Any], name: str) -> pa.Array:
     """Return a copy that shares no buffer with the input."""
     if not isinstance(series.dtype, (*_INTEGERS, *_FLOATS, *_TEXTS, nw.Boolean)):
         raise _wrong_type(series, name, "numbers, true/false or text")
-    _refuse_missing(_missing(series), name)
+    _refuse_missing(_missing(series), name, _FILLED)
     if isinstance(series.dtype, _TEXTS):
         values = _arrow(series, pa.large_string(), name)
         return values.take(pa.array(np.arange(len(values))))
@@ -273,7 +354,7 @@ def _names(series: nw.Series[Any], name: str) -> Texts:
     """Return each person's id as bytes; a number and its text are the same person."""
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
-    _refuse_missing(_missing(series), name)
+    _refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")
     repeats = len(series) - series.n_unique()
     if repeats:
         raise DataError(
