@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import compute
 
 from versadp.errors import DataError
-from versadp.release.path.table import EXACT_INTEGER
+from versadp.release.path.columns import EXACT_INTEGER
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
 from versadp.noise.words import check_key, device_keystream
+from versadp.release.path.columns import EXACT_INTEGER
 from versadp.release.path.dates import date_of, day_of
-from versadp.release.path.table import EXACT_INTEGER
 from versadp.schema import Bounded, Categorical, Dates, Public
 
 if TYPE_CHECKING:

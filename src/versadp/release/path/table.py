@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from versadp.errors import ClampedWarning, DataError, find_stacklevel
-from versadp.noise.tags import Texts
-from versadp.release.path.dates import from_dates, to_dates
+from versadp.release.path import columns as read
+from versadp.release.path.dates import to_dates
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -26,15 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.tags import Texts
     from versadp.schema import Schema
 
-    Array = NDArray[np.float64]
-
 Kind = Literal["pandas", "polars", "arrow"]
-EXACT_INTEGER = 2**53
-_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
-_FLOATS = (nw.Float32, nw.Float64)
-_TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
 
 @dataclass(frozen=True)
@@ -66,14 +60,14 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     for name, column in schema.columns.items():
         series = data.get_column(name)
         if isinstance(column, Dates):
-            private[name] = _days(series, name, column)
+            private[name] = read.days(series, name, column)
         elif isinstance(column, Bounded):
-            private[name] = _numbers(series, name, nullable=bool(column.nullable))
+            private[name] = read.numbers(series, name, nullable=bool(column.nullable))
         elif isinstance(column, Categorical):
-            private[name] = _codes(series, name, column)
+            private[name] = read.codes(series, name, column)
         else:
-            public[name] = _public(series, name)
-    names = None if released or schema.id is None else _names(data.get_column(schema.id), schema.id)
+            public[name] = read.public(series, name)
+    names = None if released or schema.id is None else read.names(data.get_column(schema.id), schema.id)
     return Table(kind, len(data), private, public, names)
 
 
@@ -173,85 +167,6 @@ def _check_columns(found: list[str], wanted: list[str], omitted: tuple[str, ...]
         )
 
 
-_NULLABLE = (
-    "declare that it may be missing: nullable=True, or nullable='public' if everybody may know where it is; to leave "
-    "these rows out would show who they are"
-)
-_FILLED = "fill them by a rule that does not look at the data"
-
-
-def _refuse_missing(missing: int, name: str, hint: str = _NULLABLE) -> None:
-    if missing:
-        raise DataError(f"column {name!r} has {missing} missing or non-finite values", hint=hint)
-
-
-def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
-    holds = "nothing, or values of a rare kind" if isinstance(series.dtype, nw.Unknown) else series.dtype
-    return DataError(f"column {name!r} holds {holds}, but needs {needs}", hint="convert it, or mend the schema")
-
-
-def _missing(series: nw.Series[Any]) -> int:
-    missing = series.null_count()
-    if missing == 0 and isinstance(series.dtype, _FLOATS):
-        values = series.to_numpy()
-        missing = values.size - int(np.count_nonzero(np.isfinite(values)))
-    return int(missing)
-
-
-def _numbers(series: nw.Series[Any], name: str, *, nullable: bool) -> Array:
-    if nullable and _nothing(series):
-        return np.full(len(series), np.nan)
-    if not isinstance(series.dtype, _INTEGERS + _FLOATS):
-        raise _wrong_type(series, name, "whole or floating-point numbers")
-    if nullable:
-        return _floats(_arrow(series, pa.float64(), name, nullable=True), name)
-    _refuse_missing(_missing(series), name)
-    values = np.asarray(series.to_numpy())
-    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
-        _refuse_huge(int(np.sum((values > EXACT_INTEGER) | (values < -EXACT_INTEGER))), name)
-    return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _nothing(series: nw.Series[Any]) -> bool:
-    """Tell whether a column has no type, since all of it is missing."""
-    if isinstance(series.dtype, nw.Unknown):
-        return bool(pa.types.is_null(series.to_arrow().type))
-    return len(series) > 0 and series.null_count() == len(series)
-
-
-def _floats(values: pa.Array, name: str) -> Array:
-    """Return floats with one kind of NaN for all that is missing."""
-    floats = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
-    floats[np.isnan(floats)] = np.nan
-    infinite = int(np.isinf(floats).sum())
-    _refuse_missing(infinite, name, "mend them: what is missing is a null or NaN")
-    return floats
-
-
-def _days(series: nw.Series[Any], name: str, column: Dates) -> Array:
-    if column.nullable and _nothing(series):
-        return np.full(len(series), np.nan)
-    found = series.to_arrow() if isinstance(series.dtype, nw.Date | nw.Datetime | nw.Object) else None
-    if found is None or not (pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)):
-        raise _wrong_type(series, name, "dates")
-    if pa.types.is_timestamp(found.type) and found.type.tz is not None:
-        raise _wrong_type(series, name, "dates, or times without a time zone")
-    if not column.nullable:
-        _refuse_missing(found.null_count, name)
-    try:
-        return _floats(pa.array(from_dates(found, column)), name)
-    except pa.ArrowException:
-        raise DataError(f"column {name!r} has dates that cannot be read", hint="mend them") from None
-
-
-def _refuse_huge(count: int, name: str) -> None:
-    if count:
-        raise DataError(
-            f"column {name!r} has {count} values beyond 2^53 in size, far outside its bounds",
-            hint="such values mark missing data or overflow as a rule: drop or mend these rows",
-        )
-
-
 def survey(table: Table, schema: Schema) -> dict[str, int]:
     """Refuse values that cannot be meant; return how many values of each column lie outside its bounds."""
     from versadp.noise.kernel import survey as count
@@ -264,10 +179,10 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
         if column.nullable:
             values = values[~np.isnan(values)]
         counts = np.zeros(3, np.int64)
-        most = max(float(EXACT_INTEGER), abs(column.lower), abs(column.upper))
+        most = max(float(read.EXACT_INTEGER), abs(column.lower), abs(column.upper))
         count(values, column.lower, column.upper, most, counts)
-        _refuse_missing(int(counts[0]), name)
-        _refuse_huge(int(counts[1]), name)
+        read.refuse_missing(int(counts[0]), name)
+        read.refuse_huge(int(counts[1]), name)
         if counts[2]:
             outside[name] = int(counts[2])
     return outside
@@ -283,89 +198,3 @@ def warn_outside(outside: dict[str, int]) -> None:
             ClampedWarning,
             stacklevel=find_stacklevel(),
         )
-
-
-def _codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any]:
-    kind, nullable = type(column.levels[0]), bool(column.nullable)
-    if nullable and _nothing(series):
-        return np.full(len(series), np.nan)
-    if not isinstance(series.dtype, _LEVELS[kind]) and not (nullable and _pandas_levels(series, kind)):
-        words = {str: "text", int: "whole numbers", bool: "true/false"}[kind]
-        raise _wrong_type(series, name, f"{words}, like its levels")
-    if not nullable:
-        _refuse_missing(_missing(series), name)
-    arrow = {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind]
-    values = _arrow(series, arrow, name, nullable=nullable)
-    if nullable and kind is str and "" not in column.levels:  # as which text files spell what is missing
-        values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
-    found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
-    wrong = found.null_count - values.null_count
-    if wrong:
-        raise DataError(
-            f"column {name!r} has {wrong} values that are none of its levels",
-            hint="declare every level in the schema, or recode these rows",
-        )
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64 if nullable else np.int64)
-
-
-_LEVELS = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}
-
-
-def _pandas_levels(series: nw.Series[Any], kind: type) -> bool:
-    """Tell whether levels are as pandas has them beside missing values: whole numbers as floats, truth as objects."""
-    if kind is int:
-        return isinstance(series.dtype, _FLOATS)
-    return kind is bool and isinstance(series.dtype, nw.Object) and pa.types.is_boolean(series.to_arrow().type)
-
-
-def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str, *, nullable: bool = False) -> pa.Array:
-    """Return one contiguous arrow array of the given type."""
-    try:
-        found = series.to_arrow()
-        chunks = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
-        values = pa.chunked_array([_spelled(chunk, kind) for chunk in chunks], type=kind)
-        values.validate(full=True)  # text that is not UTF-8 would be released as it is
-    except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
-        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first; text as UTF-8") from None
-    if not nullable:
-        _refuse_missing(values.null_count, name)  # a category may stand for a null
-    return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
-
-
-def _spelled(chunk: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an array as the given type, categories spelled out."""
-    if not pa.types.is_dictionary(chunk.type):
-        return chunk.cast(kind)
-    return chunk.dictionary.cast(kind).take(chunk.indices.cast(pa.int64()))
-
-
-def _public(series: nw.Series[Any], name: str) -> pa.Array:
-    """Return a copy that shares no buffer with the input."""
-    if not isinstance(series.dtype, (*_INTEGERS, *_FLOATS, *_TEXTS, nw.Boolean)):
-        raise _wrong_type(series, name, "numbers, true/false or text")
-    _refuse_missing(_missing(series), name, _FILLED)
-    if isinstance(series.dtype, _TEXTS):
-        values = _arrow(series, pa.large_string(), name)
-        return values.take(pa.array(np.arange(len(values))))
-    return pa.array(np.array(series.to_numpy()))
-
-
-def _names(series: nw.Series[Any], name: str) -> Texts:
-    """Return each person's id as bytes; a number and its text are the same person."""
-    if not isinstance(series.dtype, _INTEGERS + _TEXTS):
-        raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
-    _refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")
-    repeats = len(series) - series.n_unique()
-    if repeats:
-        raise DataError(
-            f"the id column {name!r} repeats people in {repeats} rows",
-            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
-        )
-    return texts_of(_arrow(series, pa.large_string(), name))
-
-
-def texts_of(array: pa.Array) -> Texts:
-    """Return an array of large strings as its bytes."""
-    _, offsets, data = array.buffers()
-    starts = np.frombuffer(offsets, np.int64) if len(array) else np.zeros(1, np.int64)
-    return Texts(np.frombuffer(data or b"", np.uint8), starts)[array.offset : array.offset + len(array)]
