@@ -7,8 +7,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import versadp as vdp
+from release import test_file_properties as shapes
 from release.test_files import write
 from versadp.errors import DataError, ParameterError
 from versadp.noise import Response, Window
@@ -104,6 +107,59 @@ def test_all_kinds_of_files_give_the_same(kind, tmp_path):
     MECH.release(pandas_plain(table), key=KEY).save(tmp_path / "memory")
     parts = [(tmp_path / folder / "part-00000.parquet").read_bytes() for folder in ("out", "memory")]
     assert parts[0] == parts[1]
+
+
+nullable = st.sampled_from([False, True, "public"])
+columns = st.one_of(
+    st.builds(lambda low, width, n: vdp.Bounded(low, low + width, nullable=n), *[st.floats(1e-3, 1e6)] * 2, nullable),
+    st.builds(vdp.Categorical, shapes.levels, nullable),
+    st.builds(
+        lambda days, n: vdp.Dates(*sorted(days), nullable=n),
+        st.lists(st.dates(dt.date(1800, 1, 1), dt.date(2200, 1, 1)), min_size=2, max_size=2, unique=True),
+        nullable,
+    ),
+    st.just(vdp.Omitted()),
+)
+
+
+@st.composite
+def tables(draw):
+    """Schemas of all kinds of columns, and tables of them in which anything nullable may be missing."""
+    declared = {"cx": vdp.Bounded(0, 1, nullable=True)} | draw(st.dictionaries(shapes.names, columns, max_size=4))
+    schema = vdp.Schema(declared, id=draw(st.sampled_from([None, "pid"])))
+    rows, rng = draw(st.sampled_from([1, 9, 8193])), np.random.default_rng(draw(st.integers(0, 2**32)))
+    share = draw(st.sampled_from([0.0, 0.5, 1.0]))
+    arrays = {}
+    for name, column in declared.items():
+        if isinstance(column, vdp.Dates):
+            days = rng.integers(-5, column.upper + 5, rows) + (column.first - dt.date(1970, 1, 1)).days
+            arrays[name] = pa.array(days.astype(np.int32)).cast(pa.date32())
+        else:
+            arrays[name] = shapes.values(column, rows, rng, "text")
+        if getattr(column, "nullable", True):
+            arrays[name] = pa.array(
+                arrays[name].to_numpy(zero_copy_only=False), arrays[name].type, mask=rng.random(rows) < share
+            )
+    if schema.id is not None:
+        arrays["pid"] = pa.array([f"p{i}" for i in range(rows)])
+    return schema, pa.table(arrays)
+
+
+@shapes.QUICK
+@given(tables(), st.sampled_from(["parquet", "arrow", "folder", "csv"]), st.sampled_from(["record", "attribute"]))
+@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")  # values are outside on purpose
+def test_a_file_of_any_columns_gives_what_memory_gives(tmp_path_factory, case, kind, unit):
+    schema, table = case
+    mech, folder = vdp.calibrate(schema, epsilon=6.0, unit=unit), tmp_path_factory.mktemp("shapes")
+    release = release_file(shapes.write(kind, 4000, folder, table), folder / "out", mech, key=KEY, batch_rows=3000)
+    for make in READERS.values():
+        assert same(release.frame, mech.release(make(table), key=KEY).to_arrow())
+    assert release.frame.column_names == list(schema.columns)
+    assert same(release.frame, vdp.Release.from_frame(release.frame, mech).to_arrow())
+    for name in schema.private:
+        assert schema.columns[name].nullable or not release.frame[name].null_count
+    for name in schema.public_patterns:
+        assert release.frame[name].is_null().equals(table[name].is_null())
 
 
 def test_one_record_gives_what_a_table_gives():
