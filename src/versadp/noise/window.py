@@ -11,7 +11,8 @@ the middle of the window that z begins, so that a kept number is off by at most 
 any column with w = 1, is randomised response.
 
 **Missing**, where it is private, is one more lattice point, m + w, with a window of its own behind all the others: the
-outputs m + w to m + 2w - 1, all of them released as missing. For a category that is one more level.
+outputs m + w to m + 2w - 1, all of them released as missing. For a category that is one more level. Redrawn, it has the
+weight of w outputs: with less its own ratio would be the worst, with more that of values, and fewer would be kept.
 
 **What it is not**: noise that makes near values look alike. A kept record shows the truth up to its window.
 
