@@ -30,8 +30,8 @@ class Bounded:
         What values are: `lower + k * step`, such as whole years. Windows keep to it; Laplace noise, which needs a fine
         grid, does not.
     nullable : bool or "public"
-        Whether values may be missing. With True it is private who is missing: one more value that noise hides, at no
-        cost beside the column's own. With "public" it is released as it is, and protected by nothing.
+        Whether values may be missing. With True it is private who is missing: one more value that noise hides, inside
+        the column's own guarantee. With "public" it is released as it is, and protected by nothing.
 
     Examples
     --------
