@@ -2,12 +2,13 @@
 
 import contextlib
 import pickle
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from versadp import Bounded, Categorical, Public, Schema
+from versadp import Bounded, Categorical, Dates, Omitted, Public, Schema
 from versadp.errors import SchemaError
 
 NAN, INF = float("nan"), float("inf")
@@ -103,10 +104,17 @@ def test_changing_what_was_given_changes_nothing():
 
 names = st.text(min_size=1, max_size=8).filter(str.isprintable)
 finite = st.floats(-1e12, 1e12)
-bounded = st.tuples(finite, finite).filter(lambda b: b[1] - b[0] > 1e-6).map(lambda b: Bounded(*b))
+nullable = st.sampled_from([False, True, "public"])
+bounded = st.builds(
+    lambda b, n: Bounded(*b, nullable=n), st.tuples(finite, finite).filter(lambda b: b[1] - b[0] > 1e-6), nullable
+)
+dates = st.builds(
+    lambda d, n: Dates(*sorted(d), nullable=n), st.lists(st.dates(), min_size=2, max_size=2, unique=True), nullable
+)
 text_levels = st.lists(st.text(max_size=5).filter(lambda s: "\x00" not in s), min_size=2, max_size=5, unique=True)
 levels = st.one_of(text_levels, st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=5, unique=True))
-columns = st.one_of(bounded, levels.map(Categorical), st.just(Categorical([False, True])), st.just(Public()))
+categories = st.builds(Categorical, st.one_of(levels, st.just([False, True])), nullable)
+columns = st.one_of(bounded, dates, categories, st.just(Public()))
 
 
 def encodable(schema):
@@ -119,8 +127,11 @@ def encodable(schema):
 
 
 schemas = st.builds(
-    lambda columns, name: Schema(columns, id=None if name in columns else name),
+    lambda columns, omitted, name: Schema(
+        dict.fromkeys(omitted, Omitted()) | columns, id=None if name in {*columns, *omitted} else name
+    ),
     st.dictionaries(names, columns, min_size=1, max_size=5),
+    st.sets(names, max_size=2),
     st.one_of(st.none(), names),
 ).filter(encodable)
 
@@ -191,3 +202,62 @@ def test_a_step_says_what_values_are():
     for step in (0, -1, 7, 100, float("nan"), float("inf"), True, "1"):
         with pytest.raises(SchemaError):
             Bounded(18, 90, step=step)
+
+
+def test_nullable_dates_and_omitted_columns():
+    schema = Schema(
+        {
+            "x": Bounded(0, 1, nullable=True),
+            "c": Categorical(["a", "b"], nullable="public"),
+            "d": Dates("1990-01-01", date(2026, 12, 31)),
+            "o": Bounded(0, 1, nullable="public"),
+            "name": Omitted(),
+            "y": Public(),
+        }
+    )
+    assert list(schema.columns) == ["x", "c", "d", "o", "y"]
+    assert schema.omitted == ("name",)
+    assert schema.private == ("x", "c", "d", "o")
+    assert schema.numeric == ("x", "d", "o")
+    assert schema.public_patterns == ("c", "o")
+    assert schema.to_dict()["columns"][-1] == {"name": "name", "type": "omitted"}
+    assert "nullable" not in Bounded(0, 1).to_dict() | Categorical(["a", "b"]).to_dict()
+    assert (Categorical(["a", "b"]).outcomes, schema.columns["c"].outcomes) == (2, 2)
+    text = '[columns.d]\ntype = "dates"\nlower = 1990-01-01\nupper = "2026-12-31"\nnullable = true'
+    assert Schema.from_toml_text(text).columns["d"] == Dates("1990-01-01", "2026-12-31", nullable=True)
+    assert schema != Schema(schema.columns)
+
+
+@pytest.mark.parametrize("nullable", ["maybe", None, 1, 0, "True", "Public", [True]])
+def test_bad_nullable(nullable):
+    for make in (lambda n: Bounded(0, 1, nullable=n), lambda n: Categorical(["a", "b"], nullable=n)):
+        with pytest.raises(SchemaError, match="nullable must be"):
+            make(nullable)
+    with pytest.raises(SchemaError, match="nullable must be"):
+        Dates("1990-01-01", "2026-12-31", nullable=nullable)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        ("2000-01-01", "2000-01-01"),
+        ("2000-01-02", "2000-01-01"),
+        ("auto", "2000-01-01"),
+        ("2000-02-30", "2001-01-01"),
+        (0, 1),
+        (None, "2000-01-01"),
+        (datetime(2000, 1, 1, tzinfo=UTC), "2001-01-01"),
+        ("1990-01-01T00:00", "2000-01-01"),
+    ],
+)
+def test_bad_dates(lower, upper):
+    with pytest.raises(SchemaError, match=r"bound must be a date|must be before"):
+        Dates(lower, upper)
+
+
+def test_a_schema_of_nothing_but_omitted_columns_is_none():
+    with pytest.raises(SchemaError, match="at least one column"):
+        Schema({"a": Omitted()})
+    for text in ('[columns.a]\ntype = "omitted"\nlower = 1', '[columns.a]\ntype = "public"\nnullable = true'):
+        with pytest.raises(SchemaError, match="needs just"):
+            Schema.from_toml_text(text)

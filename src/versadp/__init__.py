@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
-    from versadp.schema import Bounded, Categorical, Public, Schema
+    from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
 
 _HOME = {
     "Bounded": "versadp.schema",
     "Categorical": "versadp.schema",
+    "Dates": "versadp.schema",
+    "Omitted": "versadp.schema",
     "Public": "versadp.schema",
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
@@ -58,7 +60,9 @@ _ROOMS = ("engine", "errors", "losses", "noise", "privacy")
 __all__ = [
     "Bounded",
     "Categorical",
+    "Dates",
     "Mechanism",
+    "Omitted",
     "Public",
     "Release",
     "Results",

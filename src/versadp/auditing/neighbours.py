@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.schema import Categorical
+from versadp.release.path.table import read_table, released_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
     from versadp.noise import Block
     from versadp.release.mechanism import Mechanism
-    from versadp.schema import Column
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring records: the private columns, levels as their numbers."""
+    """Two neighbouring records: the private columns, levels as their numbers, what is missing as NaN."""
 
     null: dict[str, float]
     other: dict[str, float]
@@ -48,45 +47,31 @@ def copies(mechanism: Mechanism, record: Mapping[str, float], n: int) -> Any:
     """Return a table of n copies of a record; public columns are 0."""
     import pyarrow as pa
 
-    columns = {}
-    for name, column in mechanism.schema.columns.items():
-        value: Any = record.get(name, 0)
-        if isinstance(column, Categorical):
-            value = column.levels[int(value)]
-        columns[name] = pa.repeat(pa.scalar(value), n)
-    if mechanism.schema.id is not None:
-        columns[mechanism.schema.id] = pa.array(np.arange(n))
-    return pa.table(columns)
+    schema = mechanism.schema
+    public = {name: pa.repeat(pa.scalar(0), n) for name in schema.public}
+    columns = released_columns({name: np.full(n, value) for name, value in record.items()}, public, schema)
+    if schema.id is not None:
+        columns[schema.id] = np.arange(n)
+    return pa.table({name: pa.array(column) for name, column in columns.items()})
 
 
 def scores(mechanism: Mechanism, pair: Pair, table: Any) -> Array:
     """Return the log likelihood ratio of `other` against `null` for each released record."""
-    ratios = [block.log_ratio(*_seen(block, mechanism, pair, table)) for block in mechanism.blocks]
+    seen = read_table(table, mechanism.schema, released=True).private
+    ratios = [block.log_ratio(*_of_block(block, seen, pair)) for block in mechanism.blocks]
     return np.asarray(np.sum(ratios, axis=0))
 
 
 def events(mechanism: Mechanism, pair: Pair, table: Any) -> dict[str, NDArray[np.bool_]]:
     """Return what an attacker can look for beside the likelihood ratio."""
+    seen = read_table(table, mechanism.schema, released=True).private
     found: dict[str, NDArray[np.bool_]] = {}
     for block in mechanism.blocks:
-        found |= block.events(*_seen(block, mechanism, pair, table))
+        found |= block.events(*_of_block(block, seen, pair))
     return found
 
 
-def _seen(block: Block, mechanism: Mechanism, pair: Pair, table: Any) -> tuple[Array, Array, Array]:
+def _of_block(block: Block, seen: dict[str, NDArray[Any]], pair: Pair) -> tuple[Array, Array, Array]:
     """Return the released values of a block, (columns, rows), and its values in the two records."""
-    columns = [_values(table[name], mechanism.schema.columns[name]) for name in block.columns]
     null, other = (np.array([record[name] for name in block.columns]) for record in (pair.null, pair.other))
-    return np.stack(columns), null, other
-
-
-def _values(column: Any, declared: Column) -> Array:
-    """Return a released column as numbers, levels as their place."""
-    if not isinstance(declared, Categorical):
-        return np.asarray(column.to_numpy(), dtype=float)
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
-    place = pc.index_in(plain, value_set=pa.array(declared.levels, type=plain.type))
-    return np.asarray(place.to_numpy(), dtype=float)
+    return np.stack([seen[name] for name in block.columns]).astype(float), null, other

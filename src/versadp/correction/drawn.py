@@ -29,12 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One member: the product of the inverses of the blocks that a model touches."""
+    """One member: the product of the inverses of the blocks that a model touches.
+
+    Points at which one of the `nullable` columns of the model is missing are left out: what is left stands for the
+    records in which none is.
+    """
 
     model: Model
     units: Units
     blocks: tuple[Block, ...]
     how: How
+    nullable: tuple[str, ...] = ()
     names: tuple[str, ...] = ("points",)
 
     @property
@@ -51,6 +56,10 @@ class Drawn:
             block.points(np.stack([by_name[name] for name in block.columns]), rng, self.how) for block in self.blocks
         ]
         record, columns, weight = product(*inverses)
+        if self.nullable:
+            complete = ~np.isnan([columns[name] for name in self.nullable]).any(axis=0)
+            record, weight = record[complete], weight[complete]
+            columns = {name: values[complete] for name, values in columns.items()}
         if records.weight is not None:
             weight = weight * records.weight[record]
         z = self.units.from_columns([columns[name] for name in self.units.names])

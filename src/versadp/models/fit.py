@@ -77,6 +77,9 @@ def fit(
 ) -> Results:
     """Fit a model to released records, undoing the noise in expectation.
 
+    Where columns of the model may be missing (`nullable`), the fit is about the records in which none is. A column of
+    `Dates` is the number of days since its lower bound.
+
     Parameters
     ----------
     release : Release or path

@@ -53,6 +53,11 @@ def forms_of(
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
     model, units = problem.model, problem.units
+    if method == "naive" and problem.nullable:
+        raise ParameterError(
+            f"'naive' does not serve columns that may be missing: {', '.join(problem.nullable)}",
+            hint="use method 'efficient' or 'drcl'",
+        )
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
         return (Signed(model, units, (Extension(),), clip=False, second=False),)
     if units.exact_rate is None:
@@ -98,7 +103,7 @@ def _by_points(problem: Problem, method: str, extension: str | Extension | None,
         )
     how = How(draws, as_extension("zero" if extension is None else extension))
     check_count(math.prod(block.point_count(how) for block in problem.blocks))
-    return Drawn(problem.model, problem.units, problem.blocks, how)
+    return Drawn(problem.model, problem.units, problem.blocks, how, problem.nullable)
 
 
 def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> tuple[Any, ...]:

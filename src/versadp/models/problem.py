@@ -20,10 +20,10 @@ from versadp.estimation import Question
 from versadp.formula.design import PUBLIC, Design, make_design
 from versadp.models.source import MemorySource, Reader, ReleaseSource, numbers_of, public_numbers
 from versadp.noise.units import Units
-from versadp.schema import Bounded
+from versadp.schema import Bounded, Dates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,6 +49,8 @@ class Problem:
         `theta_user = scale @ theta + shift`.
     quantile : Question, optional
         The quantile of a function of a record that is asked for, if it is that.
+    nullable : tuple of str
+        Columns of the model whose values may be missing: it is fitted to the records in which none is.
     """
 
     model: AnyModel
@@ -61,6 +63,7 @@ class Problem:
     shift: Array
     design: Design | None = None
     quantile: Question | None = None
+    nullable: tuple[str, ...] = ()
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
@@ -118,6 +121,10 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
     return _formula_problem(release, make_design(formula, release.mechanism.schema), loss, weights)
 
 
+def _nullable(blocks: tuple[Block, ...], used: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for block in blocks for name in block.nullable if name in used)
+
+
 def _touched(release: Release, used: set[str]) -> tuple[Block, ...]:
     return tuple(block for block in release.mechanism.blocks if used & set(block.columns))
 
@@ -138,7 +145,9 @@ def _bounds(column: Any) -> tuple[float, float]:
 
 
 def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseSource | MemorySource:
-    return ReleaseSource(release, replace(reader, raw=reader.units.exact_rate is None), weights).kept()
+    columns = release.mechanism.schema.columns
+    dates = {name: c for name in reader.units.names if isinstance(c := columns[name], Dates)}
+    return ReleaseSource(release, replace(reader, raw=reader.units.exact_rate is None, dates=dates), weights).kept()
 
 
 def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights: Array | None) -> Problem:
@@ -159,10 +168,11 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     if design.linear:
         columns = tuple(PUBLIC if c < 0 else units.names.index(schema.numeric[c]) for c in design.columns)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
-        return _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
-    every = (np.arange(size),)
-    model = FormulaModel(loss, design, units)
-    return Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
+        problem = _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
+    else:
+        every, model = (np.arange(size),), FormulaModel(loss, design, units)
+        problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
+    return replace(problem, nullable=_nullable(blocks, design.used))
 
 
 def _linear_problem(
@@ -212,7 +222,18 @@ def _record_problem(release: Release, loss: Any, weights: Array | None, size: in
     every = (np.arange(count),)
     asked = None if loss.share is None else _quantile(loss, units)
     names, same, nowhere = loss.names(count), np.eye(count), np.zeros(count)
-    return Problem(model, units, blocks, source, names, every, same, nowhere, quantile=asked)
+    return Problem(
+        model,
+        units,
+        blocks,
+        source,
+        names,
+        every,
+        same,
+        nowhere,
+        quantile=asked,
+        nullable=_nullable(blocks, order),
+    )
 
 
 def _quantile(loss: Any, units: Units) -> Question:

@@ -6,16 +6,17 @@ reads only the columns that the model uses. A release of moderate size is read o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp.correction.model import Records, finite
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
+from versadp.release.path.dates import from_dates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from versadp.noise.units import Units
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
+    from versadp.schema import Dates
 
     Array = NDArray[np.float64]
 
@@ -49,6 +51,8 @@ class Reader:
         From a public response to what the loss needs.
     raw : bool
         Keep the noisy columns as they were released, too.
+    dates : mapping of str to Dates
+        The noisy columns that hold dates, which a model sees as days.
     """
 
     units: Units
@@ -57,6 +61,7 @@ class Reader:
     open_terms: Terms | None = None
     coding: Callable[[Array], Array] | None = None
     raw: bool = False
+    dates: Mapping[str, Dates] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
@@ -65,7 +70,7 @@ class Reader:
 
     def records(self, table: Any, weight: Array | None) -> Records:
         """Return records in the units of the fit."""
-        noisy = [numbers_of(table.column(name)) for name in self.units.names]
+        noisy = [self._noisy(table.column(name), name) for name in self.units.names]
         public = {name: numbers_of(table.column(name)) for name in self.public}
         rows = table.num_rows
         design = response = None
@@ -75,7 +80,12 @@ class Reader:
             assert self.design is not None
             response = self.coding(finite(self.design.response_at(public)))
         released = np.array(noisy).reshape(self.units.dim, rows) if self.raw else None
-        return Records(self.units.from_columns(noisy, rows), public, design, response, weight, released)
+        # blocks know what is missing; where a fit starts it lies in the middle
+        known = [np.where(np.isnan(x), m, x) if self.raw else x for x, m in zip(noisy, self.units.middle, strict=True)]
+        return Records(self.units.from_columns(known, rows), public, design, response, weight, released)
+
+    def _noisy(self, column: Any, name: str) -> Array:
+        return from_dates(column, self.dates[name]) if name in self.dates else numbers_of(column)
 
 
 @dataclass(frozen=True)

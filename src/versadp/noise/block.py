@@ -8,6 +8,10 @@ about its noise, so that nothing outside this room asks what kind it is:
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
 
+**Missing values** are NaN, coming and going. As content a missing value is a whole number that no value has, if it is
+private who is missing, so that noise hides it like any other; if that is public it stays NaN, and noise leaves it so.
+Either way content tells it from every value, and so do all tags and digests of content.
+
 A *spec* is what a provider writes: noise that knows no columns yet. Put on columns it becomes a block. Both are frozen.
 """
 
@@ -92,7 +96,7 @@ class Block(ABC):
     """Noise on some columns; made by a spec. Frozen.
 
     Columns come and go as arrays (columns, rows) of float64 in the order of `columns`: numbers in their own units,
-    categories as the numbers of their levels.
+    categories as the numbers of their levels, what is missing as NaN.
 
     Attributes
     ----------
@@ -116,6 +120,16 @@ class Block(ABC):
     @abstractmethod
     def sampler_error(self) -> float:
         """Bound on the total-variation distance between a record's noise and what `profile` takes it to be."""
+
+    @property
+    def nullable(self) -> tuple[str, ...]:
+        """Columns in which missing values are served; none unless a block says so."""
+        return ()
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Columns of which whole numbers are released, as dates need; none unless a block says so."""
+        return ()
 
     # release --------------------------------------------------------------------------------------------------------
 
@@ -171,7 +185,11 @@ class Block(ABC):
 
     @abstractmethod
     def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:
-        """Return signed points whose weighted sums undo the noise in expectation, in the order of records."""
+        """Return signed points whose weighted sums undo the noise in expectation, in the order of records.
+
+        A missing value is a point too: `sum of weight * g(point)` has expectation g(x) also where x is missing, for
+        any g(NaN). Left out (g = 0), the other points stand for the complete records.
+        """
 
     @abstractmethod
     def point_count(self, how: How) -> int:

@@ -5,6 +5,8 @@
 Two different categories are told apart by pure `epsilon = log(1 + levels keep / (1 - keep))`. It is the doubly random
 correction again: `T^-1 v = v / keep + (1 - 1/keep) E_V v(V)`, V uniform over the levels. The expectation over V is a
 finite sum, so the inverse needs no draws: weight `1{v = x1}/keep + (1 - 1/keep)/levels` on each level v.
+
+Missing is one more level, the last, where it is private who is missing.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.privacy import PrivacyProfile
-    from versadp.schema import Column
+    from versadp.schema import Column, Nullable
 
     Array = NDArray[np.float64]
 
@@ -45,7 +47,7 @@ class Response(Spec):
     Examples
     --------
     >>> Response(keep=0.5).on({"region": Categorical(["n", "e", "s", "w"])})
-    ResponseBlock(columns=('region',), levels=4, keep=0.5)
+    ResponseBlock(columns=('region',), levels=4, keep=0.5, nulls=False)
     """
 
     keep: float
@@ -59,12 +61,21 @@ class Response(Spec):
                 f"randomised response serves one category, not {', '.join(map(repr, columns))}",
                 hint="give each category noise of its own",
             )
-        return ResponseBlock((name,), len(column.levels), self.keep)
+        return ResponseBlock((name,), column.outcomes, self.keep, column.nullable)
 
 
 @dataclass(frozen=True)
 class ResponseBlock(Block):
     """Randomised response on one category; made by `Response`.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    levels : int
+        Of the category, missing among them if `nulls` is True.
+    keep : float
+    nulls : bool or "public"
+        Whether values may be missing, and who sees it.
 
     Examples
     --------
@@ -77,6 +88,7 @@ class ResponseBlock(Block):
     columns: tuple[str]
     levels: int
     keep: float
+    nulls: Nullable = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", check_rate("keep", self.keep))
@@ -103,18 +115,29 @@ class ResponseBlock(Block):
         """Bound on the total-variation distance to the ideal: each level's share is off by at most 2^-64."""
         return self.levels * 2.0**-64
 
+    @property
+    def nullable(self) -> tuple[str, ...]:
+        """The column, if its values may be missing."""
+        return self.columns if self.nulls else ()
+
     def to_content(self, values: Array) -> None:
-        """Leave levels as they are: whole numbers from 0."""
+        """Leave levels as they are, whole numbers from 0, and give what is missing the last."""
+        if self.nulls:
+            values[np.isnan(values)] = self.levels - 1 if self.nulls is True else np.nan
 
     def to_values(self, content: Array) -> None:
-        """Leave levels as they are."""
+        """Leave levels as they are, the last being what is missing."""
+        if self.nulls is True:
+            content[content == self.levels - 1] = np.nan
 
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Redraw levels in place: `content` (1, rows) holds whole numbers below `levels`, `words` is (2, rows)."""
         from versadp.noise.kernel import redraw
 
+        unseen = np.isnan(content)  # publicly missing, whatever is drawn
         # rounded down: a category is kept with at most the stated probability
         redraw(words[0], words[1], np.uint64(int(self.keep * 2.0**64)), self.levels, content[0])
+        content[unseen] = np.nan
 
     def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - a category is one attribute
         """Return what ideal noise guarantees."""
@@ -128,20 +151,22 @@ class ResponseBlock(Block):
         return Blanket(epsilon * (1 + 2**-50), 1 / self.levels, self.levels * 2.0**-64)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:  # noqa: ARG002 - a category is one attribute
-        """Return two levels: all pairs are alike."""
-        return {self.column: 0.0}, {self.column: 1.0}
+        """Return two levels, or one and what is missing: all pairs are alike."""
+        return {self.column: 0.0}, {self.column: np.nan if self.nulls is True else 1.0}
 
     def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
         """Return the log likelihood ratio."""
-        if null[0] == other[0]:
-            return np.zeros(seen.shape[1])
+        seen, pair = seen.copy(), np.array([[null[0], other[0]]])
+        self.to_content(seen)
+        self.to_content(pair)
         step = np.log1p(self.levels * self.keep / (1 - self.keep))
-        return np.asarray(step * ((seen[0] == other[0]).astype(float) - (seen[0] == null[0]).astype(float)))
+        return np.asarray(step * ((seen[0] == pair[0, 1]).astype(float) - (seen[0] == pair[0, 0]).astype(float)))
 
     def sentences(self, rows: int | None) -> list[str]:  # noqa: ARG002 - for blocks that count records
         """Return what the statement says."""
         kept = f"{self.column} is kept with probability {self.keep:.3g}"
-        return [f"{kept} and otherwise drawn at random from its levels."]
+        missing = ", of which missing is one" if self.nulls is True else ""
+        return [f"{kept} and otherwise drawn at random from its levels{missing}."]
 
     def facts(self, rows: int | None) -> dict[str, str]:  # noqa: ARG002 - for blocks that count records
         """Return what a plan shows."""
@@ -168,6 +193,11 @@ class ResponseBlock(Block):
 
     def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:  # noqa: ARG002 - there is nothing to draw
         """Return every level of every record."""
-        weight = self.invert(released[0].astype(np.int64))
+        codes = released.copy()
+        self.to_content(codes)
+        unseen = np.isnan(codes[0])
+        weight = self.invert(np.where(unseen, 0, codes[0]).astype(np.int64))
         record, level = np.nonzero(weight.T)
-        return Points(record, {self.column: level.astype(float)}, weight[level, record])
+        values = level.astype(float)[None]
+        self.to_values(values)
+        return Points(record, {self.column: np.where(unseen[record], np.nan, values[0])}, weight[level, record])

@@ -10,6 +10,10 @@ noise is needed for many columns than their windows ask for. It is exact in whol
 the middle of the window that z begins, so that a kept number is off by at most half a window, evenly. A category, and
 any column with w = 1, is randomised response.
 
+**Missing**, where it is private, is one more lattice point, m + w, with a window of its own behind all the others: the
+outputs m + w to m + 2w - 1, all of them released as missing. For a category that is one more level. Redrawn, it has the
+weight of w outputs: with less its own ratio would be the worst, with more that of values, and fewer would be kept.
+
 **What it is not**: noise that makes near values look alike. A kept record shows the truth up to its window.
 
 **Inverse.** Let g have window averages v: `mean g(x..x+w-1) = v(x)`, columns multiplied. Then
@@ -20,13 +24,15 @@ the doubly random correction once more. On a lattice, with z = r + q w,
 
     g(z) = v(r) - D + w Σ_{i<q} (v(r + i w + 1) - v(r + i w)),      D = mean_{r<w} v(r) - v(0),
 
-has these averages (differences telescope), and is v itself shifted by half a window where v is linear.
+has these averages (differences telescope), and is v itself shifted by half a window where v is linear. On the window
+of a missing value g is v(missing).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,7 +44,7 @@ from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
-from versadp.schema import Bounded, Categorical
+from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.privacy import PrivacyProfile
-    from versadp.schema import Column
+    from versadp.schema import Column, Nullable
 
     Array = NDArray[np.float64]
 
@@ -75,6 +81,8 @@ class Window(Spec):
     >>> block = Window(epsilon=4).on({"age": Bounded(18, 90), "region": Categorical(["n", "e", "s", "w"])})
     >>> block.columns, round(block.keep, 3), round(block.reach()["age"], 1)
     (('age', 'region'), 0.75, 10.4)
+    >>> Window(epsilon=4).on({"age": Bounded(18, 90, nullable=True)}).nullable
+    ('age',)
     """
 
     epsilon: float
@@ -88,21 +96,27 @@ class Window(Spec):
         epsilon = inputs.number("epsilon", self.epsilon, *EPSILONS)
         delta = inputs.number("delta", self.delta, 0, 1, open_high=True)
         numbers = {name: column for name, column in columns.items() if isinstance(column, Bounded)}
-        levels = {name: len(column.levels) for name, column in columns.items() if isinstance(column, Categorical)}
+        levels = {name: column for name, column in columns.items() if isinstance(column, Categorical)}
         if len(numbers) + len(levels) < len(columns):
             raise ParameterError("a window serves numbers and categories", hint="leave public columns out")
         cells, window = (
             _whole(what, value, numbers) for what, value in (("cells", self.cells), ("window", self.window))
         )
         if numbers and (cells is None or window is None):
-            c = best_window(len(numbers), epsilon, math.prod(levels.values()), delta)
+            combinations = math.prod(column.outcomes for column in levels.values())
+            missing = sum(column.nullable is True for column in numbers.values())
+            c = best_window(len(numbers), epsilon, combinations, delta, nullable=missing)
             fine = max(1, round(FINE / c))
             cells = cells or {name: column.steps or fine for name, column in numbers.items()}
-            window = window or {name: max(1, round(c * cells[name])) for name in numbers}
+            window = window or {name: _points(c * cells[name], column) for name, column in numbers.items()}
         bounds = {name: (column.lower, column.upper) for name, column in numbers.items()}
-        bounds |= {name: (0.0, count - 1.0) for name, count in levels.items()}
-        last = (cells or {}) | {name: count - 1 for name, count in levels.items()}
+        bounds |= {name: (0.0, len(column.levels) - 1.0) for name, column in levels.items()}
+        last = (cells or {}) | {name: len(column.levels) - 1 for name, column in levels.items()}
         wide = (window or {}) | dict.fromkeys(levels, 1)
+        nulls = {name: column.nullable for name, column in (numbers | levels).items()}
+        for name, column in numbers.items():
+            if isinstance(column, Dates):
+                _refuse_beyond(name, column, (wide[name] - 1) / 2 * column.width / last[name])
         return WindowBlock(
             tuple(columns),
             tuple(bounds[name] for name in columns),
@@ -111,7 +125,22 @@ class Window(Spec):
             tuple(name in levels for name in columns),
             epsilon,
             delta,
+            nulls=tuple(nulls[name] for name in columns),
         )
+
+
+def _refuse_beyond(name: str, column: Dates, reach: float) -> None:
+    """Refuse dates that a window would carry out of the calendar."""
+    first = column.first.toordinal()
+    if first - reach < 1 or first + column.upper + reach > date.max.toordinal():
+        raise ParameterError(
+            f"the window of {name!r} reaches beyond the years 1 to 9999", hint="a narrower window, or nearer bounds"
+        )
+
+
+def _points(wanted: float, column: Bounded) -> int:
+    """Return how many lattice points a window has; an odd number for dates, whose window has a day in its middle."""
+    return max(1, 2 * round((wanted - 1) / 2) + 1 if isinstance(column, Dates) else round(wanted))
 
 
 def _whole(what: str, value: Any, numbers: Mapping[str, Bounded]) -> dict[str, int] | None:
@@ -139,6 +168,8 @@ class WindowBlock(Block):
         The lattice of each column is 0 to `last`, and its window has so many points.
     category : tuple of bool
     epsilon, delta : float
+    nulls : tuple of bool or "public"
+        Whether each column's values may be missing, and who sees it; by default none may.
     """
 
     columns: tuple[str, ...]
@@ -148,9 +179,11 @@ class WindowBlock(Block):
     category: tuple[bool, ...]
     epsilon: float
     delta: float = 0.0
+    nulls: tuple[Nullable, ...] = ()
 
     def __post_init__(self) -> None:
-        if any(m + w > MOST for m, w in zip(self.last, self.window, strict=True)):
+        object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
+        if max(self.outputs) > MOST:
             raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
 
     @property
@@ -162,8 +195,30 @@ class WindowBlock(Block):
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
-        """Possible outputs of each column."""
-        return tuple(m + w for m, w in zip(self.last, self.window, strict=True))
+        """Possible outputs of each column, a window of them for what is missing."""
+        return tuple(
+            m + w * (2 if null is True else 1) for m, w, null in zip(self.last, self.window, self.nulls, strict=True)
+        )
+
+    @property
+    def nullable(self) -> tuple[str, ...]:
+        """Columns whose values may be missing."""
+        return tuple(name for name, null in zip(self.columns, self.nulls, strict=True) if null)
+
+    @cached_property
+    def _missing(self) -> Array:
+        """Lattice point of a missing value in each column, (columns, 1); NaN where missing is public, or never is."""
+        points = zip(self.last, self.window, self.nulls, strict=True)
+        return np.array([float(m + w) if null is True else np.nan for m, w, null in points])[:, None]
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Columns whose lattice and middles of windows are whole numbers."""
+        return tuple(
+            name
+            for name, (low, _), step, w in zip(self.columns, self.bounds, self.step, self.window, strict=True)
+            if low % 1 == step % 1 == (w - 1) * step / 2 % 1 == 0
+        )
 
     @cached_property
     def kept(self) -> int:
@@ -204,39 +259,53 @@ class WindowBlock(Block):
 
     def to_content(self, values: Array) -> None:
         """Clamp values to their bounds and count lattice steps from the lower one, in place."""
+        unknown = np.isnan(values) if self.nullable else None
         np.clip(values, self._lower, np.array([high for _, high in self.bounds])[:, None], out=values)
         values -= self._lower
         values /= self.step[:, None]
         np.rint(values, out=values)
         values += 0.0  # -0.0 and 0.0 are one number
+        if unknown is not None:
+            np.copyto(values, self._missing, where=unknown)  # which makes one NaN of all
 
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Move records to a place in their window, or anywhere."""
         from versadp.noise.kernel import keep_or_redraw
 
+        unseen = np.isnan(content) if self.nullable else None  # publicly missing, whatever is drawn
         threshold = np.uint64(min(self.kept, WORDS - 1))
         keep_or_redraw(words, threshold, np.array(self.window), np.array(self.outputs), content)
+        if unseen is not None:
+            content[unseen] = np.nan
 
     def to_values(self, content: Array) -> None:
         """Turn outputs into the middle of the windows that they begin, in place."""
+        unknown = content >= self._missing if self.nullable else None
         content -= (np.array(self.window)[:, None] - 1) / 2
         content *= self.step[:, None]
         content += self._lower
+        if unknown is not None:
+            content[unknown] = np.nan
 
     def _places(self, values: Array) -> Array:
-        """Return the outputs that released values stand for, or the lattice points of records (`window` aside)."""
+        """Return the outputs that released values stand for; NaN for what is missing."""
         shift = (np.array(self.window)[:, None] - 1) / 2
         return np.asarray(np.rint((values - self._lower) / self.step[:, None] + shift))
+
+    def _seen(self, values: Array) -> Array:
+        """Return the same with an output for what is missing; NaN is left where that is public."""
+        places = self._places(values)
+        return np.where(np.isnan(places), self._missing, places) if self.nullable else places
 
     def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - a lattice is exact
         """Raise if a column holds values that are no outputs: it was changed after release."""
         from versadp.errors import DataError
 
-        places = self._places(released)
+        places, ends = self._places(released), np.add(self.last, self.window)
         again = places.copy()
         self.to_values(again)
         slack = 1e-6 * self.step[:, None] + 4 * np.spacing(np.abs(released))
-        wrong = (np.abs(again - released) > slack) | (places < 0) | (places >= np.array(self.outputs)[:, None])
+        wrong = (np.abs(again - released) > slack) | (places < 0) | (places >= ends[:, None])
         for name, count in zip(self.columns, wrong.sum(axis=1), strict=True):
             if count:
                 raise DataError(
@@ -260,22 +329,25 @@ class WindowBlock(Block):
         return Blanket(math.log(ratio) * (1 + 2**-50), share, sum(self.outputs) / WORDS)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
-        """Return opposite corners, or corners that differ in one column."""
+        """Return opposite corners, or corners that differ in one column; what is missing is opposite to all values."""
         null = {name: low for name, (low, _) in zip(self.columns, self.bounds, strict=True)}
-        other = {name: high for name, (_, high) in zip(self.columns, self.bounds, strict=True)}
+        ends = zip(self.columns, self.bounds, self.nulls, strict=True)
+        other = {name: np.nan if hidden is True else high for name, (_, high), hidden in ends}
         if unit == "attribute":
             # the column whose windows are furthest apart
-            j = int(np.argmax([m / w for m, w in zip(self.last, self.window, strict=True)]))
+            apart = zip(self.last, self.window, self.nulls, strict=True)
+            j = int(np.argmax([np.inf if hidden is True else m / w for m, w, hidden in apart]))
             other = null | {self.columns[j]: other[self.columns[j]]}
         return null, other
 
     def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
         """Return the log likelihood ratio: whose window an output lies in."""
-        places = self._places(seen)
+        places = self._seen(seen)
         step = math.log(worst_ratio(self.window, self.outputs, self.kept))
         inside = []
         for record in (null, other):
-            first = np.rint((record[:, None] - self._lower) / self.step[:, None])
+            first = record[:, None].copy()
+            self.to_content(first)
             inside.append(((places >= first) & (places < first + np.array(self.window)[:, None])).all(axis=0))
         return np.asarray(step * (inside[1].astype(float) - inside[0].astype(float)))
 
@@ -291,6 +363,9 @@ class WindowBlock(Block):
         count = "" if rows is None else f" (about {self.keep * rows:,.0f} of {rows:,})"
         shown = [f"{name} within ±{reach:.3g}" if reach else f"{name} as it is" for name, reach in self.reach().items()]
         shown += [f"{name} as it is" for name, flag in zip(self.columns, self.category, strict=True) if flag]
+        shown += [
+            f"that {name} is missing" for name, null in zip(self.columns, self.nulls, strict=True) if null is True
+        ]
         kept = f"With probability {100 * self.keep:.3g}%{count} a record shows the truth up to a window"
         return [
             f"{kept}: {', '.join(shown)}.",
@@ -326,28 +401,36 @@ class WindowBlock(Block):
             raise ParameterError("a window that keeps nothing tells nothing and cannot be corrected")
         n = released.shape[1]
         drawn = np.floor(rng.random((len(self.columns), n, how.draws)) * np.array(self.outputs)[:, None, None])
-        places = np.concatenate([self._places(released)[:, :, None], drawn], axis=2)
+        seen = self._seen(released)
+        unseen = np.isnan(seen)  # whatever place stands for them, their points are missing
+        places = np.concatenate([np.where(unseen, 0.0, seen)[:, :, None], drawn], axis=2)
         weight = np.full((n, 1 + how.draws), (1 - 1 / self.keep) / how.draws)
         weight[:, 0] = 1 / self.keep
         every = Points(np.arange(n * (1 + how.draws)), {}, weight.ravel())
         columns = [self._window_points(j, places[j].ravel(), rng) for j in range(len(self.columns))]
         joined = product(every, *columns)
-        return Points(joined.record // (1 + how.draws), joined.columns, joined.weight)
+        record = joined.record // (1 + how.draws)
+        for j in np.flatnonzero(unseen.any(axis=1)):
+            joined.columns[self.columns[j]][unseen[j, record]] = np.nan
+        return Points(record, joined.columns, joined.weight)
 
     def _window_points(self, j: int, z: Array, rng: np.random.Generator) -> Points:
         """Return g of one column at outputs z as signed points of v."""
         w, low, step, numbers = self.window[j], self.bounds[j][0], self.step[j], np.arange(z.size)
+        unknown = z >= self._missing[j]
         if w == 1:
-            return Points(numbers, {self.columns[j]: low + step * z}, np.ones(z.size))
+            return Points(numbers, {self.columns[j]: np.where(unknown, np.nan, low + step * z)}, np.ones(z.size))
+        lost, numbers, z = numbers[unknown], numbers[~unknown], z[~unknown]
         q, r = np.divmod(z.astype(np.int64), w)
         count = q.astype(np.int64)
         owner = np.repeat(numbers, count)
         at = np.repeat(r, count) + w * (np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count))
-        record = np.concatenate([numbers, numbers, numbers, owner, owner])
+        record = np.concatenate([numbers, numbers, numbers, owner, owner, lost])
         mean = np.floor(rng.random(z.size) * w)  # of the first window, drawn: it is needed in expectation only
         # points beyond the lattice stand for a constant: v has the value of its last point there
-        place = np.minimum(np.concatenate([r, np.zeros(z.size), mean, at + 1, at]), self.last[j])
+        place = np.concatenate([r, np.zeros(z.size), mean, at + 1, at, np.full(lost.size, np.nan)])
+        place = np.minimum(place, self.last[j])
         ones, wide = np.ones(z.size), np.full(owner.size, float(w))
-        weight = np.concatenate([ones, ones, -ones, wide, -wide])
+        weight = np.concatenate([ones, ones, -ones, wide, -wide, np.ones(lost.size)])
         order = np.argsort(record, kind="stable")
         return Points(record[order], {self.columns[j]: low + step * place[order]}, weight[order])

@@ -4,7 +4,8 @@ In widths, with c the window's width, d numbers in the block and K the number of
 
     f = (c/(1 + c))^d / K,     kappa = f (e^eps - 1) / (1 + f (e^eps - 1))
 
-is the probability that a record is kept, on a fine lattice. For values spread evenly over their bounds a kept value has
+is the probability that a record is kept, on a fine lattice; for a number that may be missing it is `c/(1 + 2c)`, since
+missing takes the place of one more window. For values spread evenly over their bounds a kept value has
 second moment `1/12 + c²/12` and a redrawn one `(1 + c)²/12`, which gives the variance of decoders of x, of x² and of
 x_j x_l in closed form. A narrow window is kept seldom, a wide one says little: the rule takes the c for which the
 product of the variances of a mean and of a second moment (x² alone, x_j x_l jointly) is least.
@@ -15,15 +16,18 @@ from __future__ import annotations
 import math
 
 
-def keep_probability(c: float, dim: int, epsilon: float, combinations: float = 1.0, delta: float = 0.0) -> float:
-    """Return kappa of fine lattices.
+def keep_probability(
+    c: float, dim: int, epsilon: float, combinations: float = 1.0, delta: float = 0.0, *, nullable: int = 0
+) -> float:
+    """Return kappa of fine lattices; `nullable` of the numbers may be missing.
 
     Examples
     --------
     >>> round(keep_probability(0.5, 1, 2.0), 4)
     0.6805
     """
-    share = (c / (1 + c)) ** dim / combinations * math.expm1(epsilon)
+    inside = (c / (1 + c)) ** (dim - nullable) * (c / (1 + 2 * c)) ** nullable
+    share = inside / combinations * math.expm1(epsilon)
     return (delta + share) / (1 + share)
 
 
@@ -43,7 +47,7 @@ def second_variance(c: float, keep: float, dim: int) -> float:
     return decoded - c**2 / 6 * (second - shift) / keep + (c**2 / 12) ** 2 - 1 / 80
 
 
-def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: float = 0.0) -> float:
+def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: float = 0.0, *, nullable: int = 0) -> float:
     """Return the window's width c, in widths of a column, by the rule above.
 
     Examples
@@ -55,7 +59,7 @@ def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: floa
 
     def cost(log_c: float) -> float:
         c = math.exp(log_c)
-        keep = keep_probability(c, dim, epsilon, combinations, delta)
+        keep = keep_probability(c, dim, epsilon, combinations, delta, nullable=nullable)
         return math.log(mean_variance(c, keep)) + math.log(second_variance(c, keep, dim))
 
     return math.exp(float(minimize_scalar(cost, bounds=(-9.0, 2.0), method="bounded", options={"xatol": 1e-4}).x))

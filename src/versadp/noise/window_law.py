@@ -1,22 +1,25 @@
 """The law of a window in whole numbers: a coin, and uniform draws from words of 64 bits.
 
-A column has a lattice of `m + 1` points, a window of w of them, and `m + w` outputs. One coin for the whole block: kept
-records move to a place in their window, others to any output, each column uniformly. Let A be the product of the
-outputs' counts over that of the windows'. With N = 2^64 and a coin that keeps `T` of N words,
+A column has a lattice of `m + 1` points, a window of w of them, and `m + w` outputs; `m + 2w` if values may be missing,
+which is the lattice point `m + w`: its window holds the last w outputs, which no value's does. One coin for the whole
+block: kept records move to a place in their window, others to any output, each column uniformly. With N = 2^64 and a
+coin that keeps `T` of N words,
 
     P(output | x) = T/N Π q_j + (N - T)/N Π p_j      if the output is in the window of x, else the second term alone.
 
 A word u draws `floor(u n / N)` of n values, each with `floor(N/n)` or `ceil(N/n)` words. So whatever the two records,
-the ratio of their probabilities of any output is at most
+the ratio of their probabilities of any output is at most, with n_j outputs,
 
-    1 + T Π ceil(N/w_j) / ((N - T) Π floor(N/(m_j + w_j))),
+    1 + T Π ceil(N/w_j) / ((N - T) Π floor(N/n_j)),
 
 a ratio of whole numbers. T is the largest for which it is at most e^epsilon, or a rational below that: the law that is
 sampled keeps pure epsilon, and there is no sampler's error to charge. With a delta, T may be larger: no output in a
 window has more probability under its record, less e^epsilon times that under another, than the likeliest, so delta is
 at most the window's size times that,
 
-    T/N Π w_j ceil(N/w_j)/N + (N - T)/N (1 - e^epsilon) Π w_j floor(N/(m_j + w_j))/N.
+    T/N Π w_j ceil(N/w_j)/N + (N - T)/N (1 - e^epsilon) Π w_j floor(N/n_j)/N.
+
+The outputs of a missing value are released as one, which is post-processing: a sum of w terms, and the same bounds.
 """
 
 from __future__ import annotations

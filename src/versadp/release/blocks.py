@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from versadp.errors import ParameterError
 from versadp.noise import Block, Response, Spec, ZeroInflated
 from versadp.noise.settings import each_column
+from versadp.schema import Dates
 
 if TYPE_CHECKING:
     from versadp.schema import Schema
@@ -44,10 +45,28 @@ def put_on(schema: Schema, noise: Any) -> tuple[Block, ...]:
             if name in seen:
                 raise ParameterError(f"column {name!r} has noise twice", hint="each private column is in one block")
             seen.add(name)
-        blocks.append(spec.on({name: schema.columns[name] for name in names}))
+        block = spec.on({name: schema.columns[name] for name in names})
+        _refuse_unserved(schema, block)
+        blocks.append(block)
     if missing := [name for name in schema.private if name not in seen]:
         raise ParameterError(
             f"private columns without noise: {', '.join(map(repr, missing))}",
             hint="give them some, or make them Public",
         )
     return tuple(blocks)
+
+
+def _refuse_unserved(schema: Schema, block: Block) -> None:
+    """Refuse what a block would let pass: missing values that it does not hide, days that are no days."""
+    for name in block.columns:
+        column = schema.columns[name]
+        if getattr(column, "nullable", False) and name not in block.nullable:
+            raise ParameterError(
+                f"{block.spec.name} noise does not serve column {name!r}, whose values may be missing",
+                hint="use noise.Window, or noise.Response for a category",
+            )
+        if isinstance(column, Dates) and name not in block.whole:
+            raise ParameterError(
+                f"{block.spec.name} noise does not release whole days of column {name!r}",
+                hint="use noise.Window, with cells that divide the days and an odd window, or let it choose",
+            )

@@ -180,7 +180,8 @@ class Release:
         """Return a signed sample that stands for the true records: for learners that take negative weights.
 
         For every function g of the columns, the weighted sum of g over a record's rows has expectation g at the true
-        record. Rows of weight 0 are left out.
+        record. Rows of weight 0 are left out. A missing value is a null here too: rows without nulls stand for the
+        records without.
 
         Parameters
         ----------

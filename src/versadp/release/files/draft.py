@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 _HEAD = """\
 # What the columns are. Fill in every ... below; they are declared, never read off the data, which would leak it.
 #   bounded      a private number: lower and upper, what the column can hold
+#   dates        a private date: lower = "1990-01-01" and upper, the first and the last that it can be
 #   categorical  a private category: all levels that it can have
 #   public       released as it is, and protected by nothing
+#   omitted      not released at all
+# Where values of a private column may be missing, add nullable = true; it is then private who is missing.
 # A column that identifies people is never released. Name it here, and remove its entry below:
 # id = "..."
 """
@@ -64,6 +67,8 @@ def _entry(kind: pa.DataType) -> str:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
     if number:
         return 'type = "bounded"\nlower = ...\nupper = ...\n'
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return 'type = "dates"\nlower = "..."\nupper = "..."\n'
     if pa.types.is_boolean(kind):
         return 'type = "categorical"\nlevels = [false, true]\n'
     if text or pa.types.is_string_view(kind):

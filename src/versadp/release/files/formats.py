@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from pyarrow import compute
 
 from versadp.errors import DataError
-from versadp.schema import Bounded, Categorical
+from versadp.release.path.columns import EXACT_INTEGER
+from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,15 +38,22 @@ class Format(NamedTuple):
 
 
 def text_types(schema: Schema) -> Types:
-    """Return how private columns of a text file are read; an id keeps its spelling."""
-    levels = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
-    types = {} if schema.id is None else {schema.id: pa.string()}
+    """Return how private columns of a text file are read; an id keeps its spelling, and so does what is omitted."""
+    types = dict.fromkeys([*schema.omitted, *([] if schema.id is None else [schema.id])], pa.string())
     for name, column in schema.columns.items():
         if isinstance(column, Bounded):
-            types[name] = pa.float64()
+            types[name] = pa.date32() if isinstance(column, Dates) else pa.float64()
         elif isinstance(column, Categorical):
-            types[name] = levels[type(column.levels[0])]
+            types[name] = _level_type(column)
     return types
+
+
+def _level_type(column: Categorical) -> pa.DataType:
+    """Return how levels are read; whole numbers beside missing ones are often written as 2.0."""
+    kind = type(column.levels[0])
+    if kind is int and column.nullable and all(abs(int(level)) <= EXACT_INTEGER for level in column.levels):
+        return pa.float64()
+    return {str: pa.string(), int: pa.int64(), bool: pa.bool_()}[kind]
 
 
 def _bare(columns: pa.Schema) -> pa.Schema:
@@ -66,9 +74,10 @@ def _read_parquet(path: Path, rows: int, _: Types) -> Batches:
 
 
 def _open_csv(path: Path, types: Types) -> Any:
-    """Open a text file; dates are public, or refused later, and stay the text that they are."""
+    """Open a text file; dates that the schema does not know are public, or refused later, and stay text."""
     reader = _try_csv(path, types)
-    dates = {field.name: pa.string() for field in reader.schema if pa.types.is_temporal(field.type)}
+    found = [field.name for field in reader.schema if pa.types.is_temporal(field.type)]
+    dates = {name: pa.string() for name in found if name not in types}
     if not dates:
         return reader
     reader.close()

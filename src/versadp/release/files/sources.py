@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -37,13 +37,15 @@ class InputFiles:
     rows: int | None
     columns: pa.Schema
     _types: dict[str, pa.DataType]
+    _omitted: tuple[str, ...] = ()
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Yield the records in batches of at most `rows`, each with the share of the whole that is then read."""
         done, sizes = 0, [path.stat().st_size for path in self.files]
         for number, path in enumerate(self.files):
             with _Reading(path, self.kind):
-                for batch, share in FORMATS[self.kind].read(path, rows, self._types):
+                for whole, share in FORMATS[self.kind].read(path, rows, self._types):
+                    batch = _without(whole, self._omitted)
                     if batch.schema != self.columns:
                         raise DataError(f"{path.name} changed its columns while it was being read", hint=_STILL)
                     done += batch.num_rows
@@ -51,6 +53,13 @@ class InputFiles:
                     yield batch, read / max(sum(sizes), 1) if self.rows is None else done / max(self.rows, 1)
         if self.rows is not None and done != self.rows:  # arrow ends early, without a word, when a file is cut
             raise DataError(f"{done} of {self.rows} records were read: a file was changed meanwhile", hint=_STILL)
+
+
+def _without(records: Any, omitted: tuple[str, ...]) -> Any:
+    """Return a batch or table without the columns that are not to be released."""
+    if not omitted:
+        return records
+    return records.select([number for number, name in enumerate(records.schema.names) if name not in omitted])
 
 
 class _Reading:
@@ -97,7 +106,8 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
         first = columns
         rows = None if count is None or rows is None else rows + count
     assert first is not None
-    return InputFiles(kind, files, rows, first, types)
+    omitted = () if schema is None else schema.omitted
+    return InputFiles(kind, files, rows, _without(first.empty_table(), omitted).schema, types, omitted)
 
 
 def open_fitting(path: str | Path, schema: Schema) -> InputFiles:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.path.table import released_columns
+from versadp.schema import Dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,22 +49,25 @@ def released_table(table: Table, noised: dict[str, NDArray[np.float64]], schema:
 
 
 def plain_table(table: pa.Table) -> pa.Table:
-    """Return a released table as it is written: no metadata, and one kind of text, in whose kinds readers differ."""
+    """Return a released table as it is written: no metadata, and one kind of text and dates, where readers differ."""
     return pa.table({name: _plain(table[name]) for name in table.column_names})
 
 
 def _plain(array: Any) -> Any:
+    if pa.types.is_timestamp(array.type):  # as pandas has dates
+        return array.cast(pa.date32())
     text = pa.types.is_string(array.type) or pa.types.is_string_view(array.type) or pa.types.is_dictionary(array.type)
     return array.cast(pa.large_string()) if text else array
 
 
 def part_options(schema: Schema) -> dict[str, Any]:
-    """Return how parts are encoded: noise split into streams of bytes, the rest by dictionaries."""
+    """Return how parts are encoded: noise split into streams of bytes, the rest, dates too, by dictionaries."""
+    split = [name for name in schema.numeric if not isinstance(schema.columns[name], Dates)]
     return {
         "compression": "zstd",
         "compression_level": 1,
-        "use_dictionary": [name for name in schema.columns if name not in schema.numeric],
-        "column_encoding": dict.fromkeys(schema.numeric, "BYTE_STREAM_SPLIT"),
+        "use_dictionary": [name for name in schema.columns if name not in split],
+        "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
     }
 
 

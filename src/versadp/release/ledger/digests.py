@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from versadp.noise.tags import Texts, cipher, tags
 from versadp.noise.words import SLAB_ROWS, mac
-from versadp.release.path.table import texts_of
+from versadp.release.path.columns import texts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,9 @@ import numpy as np
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
 from versadp.noise.words import check_key, device_keystream
-from versadp.release.path.table import EXACT_INTEGER
-from versadp.schema import Bounded, Categorical
+from versadp.release.path.columns import EXACT_INTEGER
+from versadp.release.path.dates import date_of, day_of
+from versadp.schema import Bounded, Categorical, Dates, Public
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,21 +20,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.release.mechanism import Mechanism
+    from versadp.schema import Column
 
 
 def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> dict[str, Any]:
     """Return the released record; see `Mechanism.privatize`."""
     schema, layout = mechanism.schema, mechanism.layout
-    given = dict(record)
+    given = {c: value for c, value in record.items() if c not in schema.omitted}
     name = given.pop(schema.id, None) if schema.id is not None else None
     _check_names(given.keys(), schema.columns.keys())
     private: dict[str, NDArray[Any]] = {}
     out: dict[str, Any] = {}
     for c, column in schema.columns.items():
-        if isinstance(column, Bounded):
-            private[c] = np.array([_number(given[c], c, column)])
-        elif isinstance(column, Categorical):
-            private[c] = np.array([_code(given[c], c, column)])
+        if c in schema.private:
+            private[c] = np.array([_private(given[c], c, column)])
         else:
             out[c] = _public(given[c], c)
 
@@ -43,8 +43,7 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
     layout.add_noise(content, stream.records(content, names, layout.words))
 
     for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
-        column = schema.columns[c]
-        out[c] = column.levels[int(value)] if isinstance(column, Categorical) else value
+        out[c] = _released(value, schema.columns[c])
     return {c: out[c] for c in schema.columns}
 
 
@@ -55,6 +54,33 @@ def _check_names(found: Any, wanted: Any) -> None:
         raise DataError(
             f"the record must have just the schema's columns; missing: {missing or 'none'}, unknown: {extra or 'none'}"
         )
+
+
+def _private(value: Any, name: str, column: Column) -> float:
+    """Return a private value as a number; NaN for what is missing."""
+    assert not isinstance(column, Public)
+    if _is_missing(value):
+        if not column.nullable:
+            raise DataError(f"column {name!r} is missing", hint="declare that it may be: nullable=True")
+        return math.nan
+    if isinstance(column, Dates):
+        return day_of(value, name, column)
+    return _number(value, name, column) if isinstance(column, Bounded) else float(_code(value, name, column))
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN, or what pandas has in their place."""
+    return type(value).__name__ in {"NoneType", "NAType", "NaTType"} or (
+        isinstance(value, float | np.floating) and bool(np.isnan(value))
+    )
+
+
+def _released(value: float, column: Column) -> Any:
+    if math.isnan(value):
+        return None
+    if isinstance(column, Categorical):
+        return column.levels[int(value)]
+    return date_of(value, column) if isinstance(column, Dates) else value
 
 
 def _number(value: Any, name: str, column: Bounded) -> float:

@@ -159,7 +159,7 @@ def variance_inflation(mechanism: Mechanism) -> dict[str, float]:
 
 
 def _levels(schema: Schema) -> dict[str, int]:
-    return {name: len(c.levels) for name, c in schema.columns.items() if isinstance(c, Categorical)}
+    return {name: c.outcomes for name, c in schema.columns.items() if isinstance(c, Categorical)}
 
 
 def _exact_rate(goal: Target, dim: int) -> float:

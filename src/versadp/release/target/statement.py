@@ -106,8 +106,9 @@ def _count(number: int, noun: str) -> str:
 
 def _noise_words(mechanism: Mechanism, rows: int | None) -> list[str]:
     lines = [sentence for block in mechanism.blocks for sentence in block.sentences(rows)]
-    if mechanism.schema.public:
-        lines.append(f"Public, released as they are: {', '.join(mechanism.schema.public)}.")
+    where = [f"where {name} is missing" for name in mechanism.schema.public_patterns]
+    if public := [*mechanism.schema.public, *where]:
+        lines.append(f"Public, released as they are: {', '.join(public)}.")
     return lines
 
 

@@ -1,0 +1,200 @@
+"""One column of a table, read against what the schema declares: as numbers, or as fresh arrow arrays.
+
+Errors say column and count, and never a value. What is missing is NaN in a nullable column, and refused in others.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from versadp.errors import DataError
+from versadp.noise.tags import Texts
+from versadp.release.path.dates import from_dates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.schema import Categorical, Dates
+
+    Array = NDArray[np.float64]
+
+EXACT_INTEGER = 2**53
+_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
+_FLOATS = (nw.Float32, nw.Float64)
+_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+_LEVELS = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}
+_NULLABLE = (
+    "declare in the schema that it may be missing: nullable=True, or nullable='public' if everybody may see where; "
+    "rows that are left out show who is missing"
+)
+_FILLED = "fill them by a rule that does not look at the data"
+
+
+def refuse_missing(missing: int, name: str, hint: str = _NULLABLE) -> None:
+    """Refuse a column with missing values, if there are any."""
+    if missing:
+        raise DataError(f"column {name!r} has {missing} missing or non-finite values", hint=hint)
+
+
+def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
+    holds = "nothing, or values of a rare kind" if isinstance(series.dtype, nw.Unknown) else series.dtype
+    return DataError(f"column {name!r} holds {holds}, but needs {needs}", hint="convert it, or mend the schema")
+
+
+def _missing(series: nw.Series[Any]) -> int:
+    missing = series.null_count()
+    if missing == 0 and isinstance(series.dtype, _FLOATS):
+        values = series.to_numpy()
+        missing = values.size - int(np.count_nonzero(np.isfinite(values)))
+    return int(missing)
+
+
+def numbers(series: nw.Series[Any], name: str, *, nullable: bool) -> Array:
+    """Return numbers as floats."""
+    if nullable and _nothing(series):
+        return np.full(len(series), np.nan)
+    if not isinstance(series.dtype, _INTEGERS + _FLOATS):
+        raise _wrong_type(series, name, "whole or floating-point numbers")
+    if nullable:
+        return _floats(_arrow(series, pa.float64(), name, nullable=True), name)
+    refuse_missing(_missing(series), name)
+    values = np.asarray(series.to_numpy())
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        refuse_huge(int(np.sum((values > EXACT_INTEGER) | (values < -EXACT_INTEGER))), name)
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _nothing(series: nw.Series[Any]) -> bool:
+    """Tell whether all of a column is missing; of an empty one by its type."""
+    if series.null_count() < len(series):
+        return False
+    return len(series) > 0 or getattr(series.to_native(), "type", None) == pa.null()
+
+
+def _are_all(series: nw.Series[Any], *kinds: type) -> bool:
+    """Tell whether a column of objects, as pandas has, holds nothing but these beside what is missing."""
+    return isinstance(series.dtype, nw.Object) and set(map(type, series.drop_nulls().to_list())) <= {*kinds}
+
+
+def _floats(values: pa.Array, name: str) -> Array:
+    """Return floats with one kind of NaN for all that is missing."""
+    floats = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    floats[np.isnan(floats)] = np.nan
+    infinite = int(np.isinf(floats).sum())
+    refuse_missing(infinite, name, "mend them: what is missing is a null or NaN")
+    return floats
+
+
+def days(series: nw.Series[Any], name: str, column: Dates) -> Array:
+    """Return dates as days since the first."""
+    if column.nullable and _nothing(series):
+        return np.full(len(series), np.nan)
+    if not isinstance(series.dtype, nw.Date | nw.Datetime) and not _are_all(series, date):
+        raise _wrong_type(series, name, "dates")
+    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
+        raise _wrong_type(series, name, "dates, or times without a time zone")
+    if not column.nullable:
+        refuse_missing(series.null_count(), name)
+    try:
+        return _floats(pa.array(from_dates(series.to_arrow(), column)), name)
+    except pa.ArrowException:
+        raise DataError(f"column {name!r} has dates that cannot be read", hint="mend them") from None
+
+
+def refuse_huge(count: int, name: str) -> None:
+    """Refuse a column with values that cannot be meant, if there are any."""
+    if count:
+        raise DataError(
+            f"column {name!r} has {count} values beyond 2^53 in size, far outside its bounds",
+            hint="they mark missing data or overflow as a rule: make them null, in a nullable column, or mend them",
+        )
+
+
+def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any]:
+    """Return the numbers of levels."""
+    kind, nullable = type(column.levels[0]), bool(column.nullable)
+    if nullable and _nothing(series):
+        return np.full(len(series), np.nan)
+    if not isinstance(series.dtype, _LEVELS[kind]) and not (nullable and _pandas_levels(series, kind)):
+        words = {str: "text", int: "whole numbers", bool: "true/false"}[kind]
+        raise _wrong_type(series, name, f"{words}, like its levels")
+    if not nullable:
+        refuse_missing(_missing(series), name)
+    arrow = {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind]
+    values = _arrow(series, arrow, name, nullable=nullable)
+    if nullable and kind is str and "" not in column.levels:  # as which text files spell what is missing
+        values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
+    found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
+    wrong = found.null_count - values.null_count
+    if wrong:
+        raise DataError(
+            f"column {name!r} has {wrong} values that are none of its levels",
+            hint="declare every level in the schema, or recode these rows",
+        )
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64 if nullable else np.int64)
+
+
+def _pandas_levels(series: nw.Series[Any], kind: type) -> bool:
+    """Tell whether levels are as pandas has them beside missing values: whole numbers as floats, truth as objects."""
+    if kind is int:
+        return isinstance(series.dtype, _FLOATS)
+    return kind is bool and _are_all(series, bool, np.bool_)
+
+
+def _arrow(series: nw.Series[Any], kind: pa.DataType, name: str, *, nullable: bool = False) -> pa.Array:
+    """Return one contiguous arrow array of the given type."""
+    try:
+        found = series.to_arrow()
+        chunks = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
+        values = pa.chunked_array([_spelled(chunk, kind) for chunk in chunks], type=kind)
+        values.validate(full=True)  # text that is not UTF-8 would be released as it is
+    except (pa.ArrowException, OverflowError):  # arrow's own message would show a value
+        raise DataError(f"column {name!r} cannot be read as {kind}", hint="convert it first; text as UTF-8") from None
+    if not nullable:
+        refuse_missing(values.null_count, name)  # a category may stand for a null
+    return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+
+
+def _spelled(chunk: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array as the given type, categories spelled out."""
+    if not pa.types.is_dictionary(chunk.type):
+        return chunk.cast(kind)
+    return chunk.dictionary.cast(kind).take(chunk.indices.cast(pa.int64()))
+
+
+def public(series: nw.Series[Any], name: str) -> pa.Array:
+    """Return a copy that shares no buffer with the input."""
+    if not isinstance(series.dtype, (*_INTEGERS, *_FLOATS, *_TEXTS, nw.Boolean)):
+        raise _wrong_type(series, name, "numbers, true/false or text")
+    refuse_missing(_missing(series), name, _FILLED)
+    if isinstance(series.dtype, _TEXTS):
+        values = _arrow(series, pa.large_string(), name)
+        return values.take(pa.array(np.arange(len(values))))
+    return pa.array(np.array(series.to_numpy()))
+
+
+def names(series: nw.Series[Any], name: str) -> Texts:
+    """Return each person's id as bytes; a number and its text are the same person."""
+    if not isinstance(series.dtype, _INTEGERS + _TEXTS):
+        raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
+    refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")
+    repeats = len(series) - series.n_unique()
+    if repeats:
+        raise DataError(
+            f"the id column {name!r} repeats people in {repeats} rows",
+            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
+        )
+    return texts_of(_arrow(series, pa.large_string(), name))
+
+
+def texts_of(array: pa.Array) -> Texts:
+    """Return an array of large strings as its bytes."""
+    _, offsets, data = array.buffers()
+    starts = np.frombuffer(offsets, np.int64) if len(array) else np.zeros(1, np.int64)
+    return Texts(np.frombuffer(data or b"", np.uint8), starts)[array.offset : array.offset + len(array)]

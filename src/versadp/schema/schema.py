@@ -1,0 +1,208 @@
+"""A schema: the columns of a table, by name and in order; in Python, as plain dictionaries, and as TOML."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from versadp.errors import SchemaError
+from versadp.schema.columns import Bounded, Categorical, Column, Omitted, Public, column_from_dict
+
+
+class Schema:
+    """The columns of a table, and the column that identifies people if there is one.
+
+    Parameters
+    ----------
+    columns : mapping of str to Bounded, Dates, Categorical, Public or Omitted
+        In the order in which they are released.
+    id : str, optional
+        A column that identifies people. It is never released; noise is keyed by it.
+
+    Examples
+    --------
+    >>> schema = Schema({"age": Bounded(18, 90), "region": Categorical(["n", "s"]), "y": Public()})
+    >>> schema.numeric
+    ('age',)
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    >>> print(schema.to_toml())
+    [columns."age"]
+    type = "bounded"
+    lower = 18.0
+    upper = 90.0
+    <BLANKLINE>
+    [columns."region"]
+    type = "categorical"
+    levels = ["n", "s"]
+    <BLANKLINE>
+    [columns."y"]
+    type = "public"
+    <BLANKLINE>
+    """
+
+    __slots__ = ("_columns", "_id", "_omitted")
+    _columns: Mapping[str, Column]
+    _omitted: tuple[str, ...]
+    _id: str | None
+
+    def __init__(self, columns: Mapping[str, Column | Omitted], id: str | None = None) -> None:  # noqa: A002 - public name
+        if not isinstance(columns, Mapping) or all(isinstance(column, Omitted) for column in columns.values()):
+            raise SchemaError("a schema needs at least one column", hint='e.g. Schema({"age": Bounded(18, 90)})')
+        for name, column in columns.items():
+            _check_name(name)
+            if not isinstance(column, Bounded | Categorical | Public | Omitted):
+                raise SchemaError(
+                    f"column {name!r} must be Bounded, Dates, Categorical, Public or Omitted, "
+                    f"not {type(column).__name__}",
+                    hint="bounds and levels are declared, never guessed from the data",
+                )
+        if id is not None:
+            _check_name(id)
+            if id in columns:
+                raise SchemaError(f"the id column {id!r} cannot be released as a column too")
+        released = {name: column for name, column in columns.items() if not isinstance(column, Omitted)}
+        object.__setattr__(self, "_columns", MappingProxyType(released))
+        object.__setattr__(self, "_omitted", tuple(name for name in columns if name not in released))
+        object.__setattr__(self, "_id", id)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Schema cannot be changed; make a new one to set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Schema cannot be changed; make a new one without {name!r}")
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns that are released, in order, read-only."""
+        return self._columns
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """Names of the columns that a table may have and that are not released."""
+        return self._omitted
+
+    @property
+    def id(self) -> str | None:
+        """Name of the column that identifies people, or None."""
+        return self._id
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Names of the bounded columns, in order."""
+        return tuple(name for name, column in self._columns.items() if isinstance(column, Bounded))
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the categorical columns, in order."""
+        return tuple(name for name, column in self._columns.items() if isinstance(column, Categorical))
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """Names of the columns that get noise, in order."""
+        return tuple(name for name, column in self._columns.items() if not isinstance(column, Public))
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the public columns, in order."""
+        return tuple(name for name, column in self._columns.items() if isinstance(column, Public))
+
+    @property
+    def public_patterns(self) -> tuple[str, ...]:
+        """Names of the private columns of which everybody sees where they are missing: as good as public columns."""
+        return tuple(name for name in self.private if getattr(self._columns[name], "nullable", False) == "public")
+
+    @property
+    def _declared(self) -> dict[str, Column | Omitted]:
+        return dict(self._columns) | dict.fromkeys(self._omitted, Omitted())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return list(self._declared.items()) == list(other._declared.items()) and self._id == other._id
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._declared.items()), self._id))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name!r}: {column!r}" for name, column in self._declared.items())
+        return f"Schema({{{inner}}}" + (f", id={self._id!r})" if self._id is not None else ")")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Schema, (self._declared, self._id))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries and lists, as they stand in TOML and in a manifest."""
+        out: dict[str, Any] = {} if self._id is None else {"id": self._id}
+        # a list keeps the order of columns through every JSON reader
+        return out | {"columns": [{"name": name, **column.to_dict()} for name, column in self._declared.items()]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """Read what `to_dict` wrote, or the same with a table of columns as in TOML."""
+        if not isinstance(data, Mapping) or not set(data) <= {"id", "columns"} or "columns" not in data:
+            raise SchemaError("a schema has 'columns' and perhaps 'id', nothing else")
+        entries = data["columns"]
+        if isinstance(entries, Mapping):
+            entries = [{"name": name, **_table(name, entry)} for name, entry in entries.items()]
+        if not isinstance(entries, list):
+            raise SchemaError("'columns' must be a table of columns")
+        columns: dict[str, Column | Omitted] = {}
+        for entry in entries:
+            name = _check_name(_table("?", entry).get("name"))
+            if name in columns:
+                raise SchemaError(f"column {name!r} is declared twice")
+            columns[name] = column_from_dict(name, {k: v for k, v in entry.items() if k != "name"})
+        return cls(columns, id=data.get("id"))
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Schema:
+        """Read a schema file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise SchemaError(f"cannot read the schema file {str(path)!r}: {type(problem).__name__}") from None
+        return cls.from_toml_text(text)
+
+    @classmethod
+    def from_toml_text(cls, text: str) -> Schema:
+        """Read a schema from the text of a schema file."""
+        try:
+            data = tomllib.loads(text)
+        except (ValueError, RecursionError) as problem:  # ValueError also for whole numbers beyond all reason
+            raise SchemaError(f"the schema is not valid TOML: {problem}") from None
+        return cls.from_dict(data)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """Return the text of a schema file, and write it to `path` if one is given."""
+        parts = [] if self._id is None else [f"id = {_toml(self._id)}\n"]
+        for name, column in self._declared.items():
+            lines = [f"{key} = {_toml(value)}" for key, value in column.to_dict().items()]
+            parts.append("\n".join([f"[columns.{_toml(name)}]", *lines, ""]))
+        text = "\n".join(parts)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+
+def _check_name(name: object) -> str:
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise SchemaError("column names must be non-empty printable text")
+    return name
+
+
+def _table(name: object, entry: object) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise SchemaError(f"column {name!r} must be a table with a type")
+    return entry
+
+
+def _toml(value: object) -> str:
+    """Write one TOML value; JSON's spelling is TOML's for everything that a schema holds, DEL aside."""
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
