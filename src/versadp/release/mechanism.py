@@ -307,7 +307,7 @@ class Mechanism:
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
         table = read_table(frame, self._schema)
-        order = order_of(table.public, table.rows) if shuffle else KEPT
+        order = order_of(table.shown(self._schema), table.rows) if shuffle else KEPT
         order.check(self)
         warn_outside(survey(table, self._schema))
         secret = fresh_key() if key is None else key

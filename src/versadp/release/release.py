@@ -86,7 +86,7 @@ class Release:
         columns = released_columns(table.private, table.public, mechanism.schema)
         if not shuffle:
             return cls(build_frame(columns, table.kind), mechanism)
-        order = order_of(table.public, table.rows)
+        order = order_of(table.shown(mechanism.schema), table.rows)
         return cls(build_frame(in_order(columns), table.kind), mechanism, order=order)
 
     @property

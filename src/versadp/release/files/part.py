@@ -118,7 +118,7 @@ def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table 
             raise DataError(f"a column cannot be read ({type(problem).__name__})", hint="convert it first") from None
         outside.update(survey(table, schema))
         if job.is_sorted:
-            alike.append(count_alike(table.public))
+            alike.append(count_alike(table.shown(schema)))
         yield table, first + start // SLAB_ROWS
 
 

@@ -233,6 +233,8 @@ def _keys(column: NDArray[Any] | pa.Array | pa.ChunkedArray) -> Keys:
     whole = _whole(column)
     if _is_text(whole):
         return _text_keys(whole)
+    if pa.types.is_date32(whole.type):
+        whole = whole.cast(pa.int32())
     missing = whole.null_count > 0
     filled = whole.fill_null(False if pa.types.is_boolean(whole.type) else 0) if missing else whole
     keys = _bits(filled.to_numpy(zero_copy_only=False))

@@ -41,6 +41,11 @@ class Table:
     public: dict[str, pa.Array]
     names: Texts | None
 
+    def shown(self, schema: Schema) -> dict[str, pa.Array]:
+        """Return all that is released without noise: the public columns, and where others are missing if that is."""
+        patterns = {f"{name} is missing": np.isnan(self.private[name]) for name in schema.public_patterns}
+        return self.public | {name: pa.array(missing) for name, missing in patterns.items()}
+
 
 def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     """Read a table against a schema.
