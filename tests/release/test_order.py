@@ -346,3 +346,12 @@ def test_what_is_claimed_is_at_least_what_enumeration_finds(noise, n, unit):
         claimed = profile.delta(epsilon)
         assert claimed >= found * (1 - 1e-9)
         assert claimed <= mech.privacy(unit).delta(epsilon) * (1 + 1e-9)
+
+
+def test_a_public_pattern_of_nulls_is_a_public_column():
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1, nullable="public"), "z": vdp.Bounded(0, 1, nullable=True)})
+    mech = vdp.calibrate(schema, epsilon=2)
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 100), "z": np.linspace(0, 1, 100)})
+    frame.loc[:9, "x"] = np.nan
+    frame.loc[50:, "z"] = np.nan
+    assert mech.release(frame).order == Order((10,))
