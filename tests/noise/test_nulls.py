@@ -126,7 +126,7 @@ def test_the_release_has_the_law_of_the_window(record):
     """χ² over the 30 outcomes of both columns at 1e-6; a coin that keeps 3% more is rejected by 5 errors."""
     n = 200_000
     x, c = (pd.Series([value] * n, dtype=kind) for value, kind in zip(record, (float, str), strict=True))
-    out = JOINT.release(pd.DataFrame({"x": x, "c": c}), key=KEY).frame
+    out = JOINT.release(pd.DataFrame({"x": x, "c": c}), key=KEY, shuffle=False).frame
     rows = (out["x"] + 1).fillna(9).astype(int) * 3 + out["c"].map({"a": 0, "b": 1}).fillna(2).astype(int)
     counts, keep = np.bincount(rows, minlength=30).reshape(10, 3), JOINT.blocks[0].keep
     drawn = np.outer([*[1 / 12] * 9, 3 / 12], [1 / 3] * 3)
@@ -225,7 +225,7 @@ def test_a_public_pattern_is_released_as_it_is_and_costs_nothing(noise):
     shut = vdp.Mechanism(vdp.Schema({"x": Bounded(0, 6), "c": Categorical(["a", "b"])}), noise=noise)
     rng, n = np.random.default_rng(0), 4000
     people = pd.DataFrame({"x": rng.uniform(0, 6, n), "c": rng.choice(["a", "b"], n)}).mask(rng.random((n, 2)) < 0.3)
-    release = mech.release(people)
+    release = mech.release(people, shuffle=False)
     pd.testing.assert_frame_equal(release.frame.isna(), people.isna())
     assert [block.profile("record").delta(1.0) for block in mech.blocks] == [
         block.profile("record").delta(1.0) for block in shut.blocks

@@ -83,8 +83,8 @@ READERS = {"pandas": pandas_plain, "nullable": pandas_nullable, "polars": pl.fro
 
 @pytest.mark.parametrize("kind", READERS)
 def test_all_kinds_of_tables_give_the_same(kind, tmp_path):
-    expected = MECH.release(people(), key=KEY).frame
-    release = MECH.release(READERS[kind](people()), key=KEY)
+    expected = MECH.release(people(), key=KEY, shuffle=False).frame
+    release = MECH.release(READERS[kind](people()), key=KEY, shuffle=False)
     assert same(expected, release.to_arrow())
     assert release.to_arrow().column_names == [name for name in COLUMNS if name != "name"]
     assert all(expected[name].null_count for name in "xcibod")
@@ -159,12 +159,12 @@ def test_a_file_of_any_columns_gives_what_memory_gives(tmp_path_factory, case, k
     for name in schema.private:
         assert schema.columns[name].nullable or not release.frame[name].null_count
     for name in schema.public_patterns:
-        assert release.frame[name].is_null().equals(table[name].is_null())
+        assert release.frame[name].null_count == table[name].null_count
 
 
 def test_one_record_gives_what_a_table_gives():
     table = people(40).append_column("pid", pa.array([f"q{i}" for i in range(40)]))
-    expected = NAMED.release(table, key=KEY).to_arrow().to_pylist()
+    expected = NAMED.release(table, key=KEY, shuffle=False).to_arrow().to_pylist()
     assert [NAMED.privatize(row, key=KEY) for row in table.to_pylist()] == expected
     assert any(row["d"] is None for row in expected)
     row = table.to_pylist()[0]
@@ -185,7 +185,7 @@ def test_a_column_that_is_missing_altogether():
         for name in "xcibod":
             empty = pa.nulls(50) if kind == "arrow" else pa.nulls(50, table[name].type)
             nothing = nothing.set_column(table.column_names.index(name), name, empty)
-        released = MECH.release(READERS[kind](nothing), key=KEY).to_arrow()
+        released = MECH.release(READERS[kind](nothing), key=KEY, shuffle=False).to_arrow()
         assert released["o"].null_count == 50
         assert 0 < released["x"].null_count < 50
 
@@ -217,7 +217,7 @@ def test_what_is_not_declared_as_nullable_says_how_to_and_advises_no_dropping():
         {"b": [1, None]},
         {"b": ["true", None]},
         {"b": [True, "other"]},
-        {"b": [True, object()]},
+        {"b": [True, print]},
         {"d": [dt.date(2000, 1, 1), "other"]},
         {"d": [dt.date(2000, 1, 1), 1.5]},
         {"d": ["2000-01-01", None]},
@@ -225,7 +225,7 @@ def test_what_is_not_declared_as_nullable_says_how_to_and_advises_no_dropping():
         {"d": pd.to_datetime(["2000-01-01", None], utc=True)},
         {"e": [pd.Timestamp("2000-01-01"), pd.NaT]},
     ],
-    ids=str,
+    ids=range(18),
 )
 def test_bad_values_in_nullable_columns(changes):
     frame = pandas_plain(people(2)).assign(**changes)
@@ -270,12 +270,12 @@ DATES = vdp.Mechanism(vdp.Schema({"e": COLUMNS["e"], "y": vdp.Public()}), noise=
 def test_a_time_of_day_is_dropped_and_dates_beyond_the_bounds_are_clamped():
     days = pd.to_datetime(["1990-01-01", "2026-12-31", "2000-02-29"])
     late = days + pd.Timedelta("23h59min")
-    plain, timed = (DATES.release(pd.DataFrame({"e": d, "y": [0, 1, 2]}), key=KEY).frame for d in (days, late))
+    plain, timed = (DATES.release(pd.DataFrame({"e": d, "y": [0, 1, 2]}), key=KEY, shuffle=False).frame for d in (days, late))
     pd.testing.assert_frame_equal(plain, timed)
     assert plain["e"].dtype.kind == "M"
     beyond = pd.DataFrame({"e": pd.to_datetime(["1980-05-05", "2036-12-31", "2000-02-29"]), "y": [0, 1, 2]})
     with pytest.warns(vdp.errors.ClampedWarning, match="'e' 2"):
-        clamped = DATES.release(beyond, key=KEY).frame
+        clamped = DATES.release(beyond, key=KEY, shuffle=False).frame
     pd.testing.assert_frame_equal(plain, clamped)
 
 
