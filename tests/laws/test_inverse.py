@@ -194,17 +194,22 @@ NULLABLE = {
 }
 WITH_NULLS = {
     "joint": {("x", "o", "c"): Window(epsilon=5.0, cells=12, window=3), "d": Response(0.5)},
-    "apart": {"x": Window(epsilon=3.0), "o": Window(epsilon=3.0), "c": Window(epsilon=2.0), "d": Window(epsilon=2.0)},
-    "two": {"x": Window(epsilon=2.0), ("o", "c", "d"): Window(epsilon=5.0)},
+    "apart": {
+        "x": Window(epsilon=3.0, cells=12, window=2),
+        "o": Window(epsilon=3.0, cells=12, window=1),
+        "c": Window(epsilon=2.0),
+        "d": Window(epsilon=2.0),
+    },
+    "fine": {"x": Window(epsilon=2.0), ("o", "c", "d"): Window(epsilon=5.0)},
 }
 
 
 @pytest.fixture(scope="module")
 def incomplete():
-    """High values of x are missing more often, and so is everything else where x is."""
-    rng, n = np.random.default_rng(8), 4000
-    x = rng.uniform(-1, 1, n)
-    frame = pd.DataFrame({"x": x, "o": rng.uniform(-1, 1, n), "c": rng.choice(LEVELS, n), "d": rng.choice(LEVELS, n)})
+    """High values of x are missing more often, and so is everything else where x is; values lie on all lattices."""
+    rng, n = np.random.default_rng(8), 6000
+    x, o = rng.integers(0, 13, (2, n)) / 6 - 1
+    frame = pd.DataFrame({"x": x, "o": o, "c": rng.choice(LEVELS, n), "d": rng.choice(LEVELS, n)})
     return frame.mask(rng.random((n, 4)) < np.where(x > 0, 0.5, 0.1)[:, None])
 
 
@@ -233,16 +238,20 @@ def null_scores(frame, weight, record, truth):
 
 @pytest.mark.parametrize("noise", WITH_NULLS)
 def test_unbiased_where_values_are_missing(noise, incomplete):
-    """Seven functions, three mechanisms, at 5 standard errors: chance of a false alarm 21 * 6e-7."""
+    """Seven functions, three mechanisms, at 5 standard errors: chance of a false alarm 20 * 6e-7.
+
+    On a fine lattice the inverse of a jump is seldom anything, and then thousands: no standard error tells of it.
+    """
     release = vdp.Mechanism(vdp.Schema(NULLABLE), noise=WITH_NULLS[noise]).release(incomplete)
     sample = release.augment(draws=1, return_record=True, random_state=2)
-    assert max(null_scores(*sample, incomplete).values()) < 5
+    scores = null_scores(*sample, incomplete)
+    assert max(score for name, score in scores.items() if (noise, name) != ("fine", "jump")) < 5
     assert np.allclose(np.bincount(sample[2], sample[1]), 1)
 
 
 def test_missing_values_that_are_taken_at_their_word_are_rejected(incomplete):
     """Released nulls left out beforehand, as if they were true: the inverse of what is left is biased."""
-    release = vdp.Mechanism(vdp.Schema(NULLABLE), noise=WITH_NULLS["two"]).release(incomplete)
+    release = vdp.Mechanism(vdp.Schema(NULLABLE), noise=WITH_NULLS["fine"]).release(incomplete)
     frame, weight, record = release.augment(draws=1, columns=["x"], return_record=True, random_state=2)
     shown = release.frame["x"].notna().to_numpy()[record]
     difference = np.bincount(record, weight * shown * frame["x"].notna(), minlength=len(incomplete))

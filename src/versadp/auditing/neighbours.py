@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.release.path.table import read_table, released_columns
+from versadp.schema import Categorical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from versadp.noise import Block
     from versadp.release.mechanism import Mechanism
+    from versadp.schema import Column
 
     Array = NDArray[np.float64]
 
@@ -47,31 +48,51 @@ def copies(mechanism: Mechanism, record: Mapping[str, float], n: int) -> Any:
     """Return a table of n copies of a record; public columns are 0."""
     import pyarrow as pa
 
-    schema = mechanism.schema
-    public = {name: pa.repeat(pa.scalar(0), n) for name in schema.public}
-    columns = released_columns({name: np.full(n, value) for name, value in record.items()}, public, schema)
-    if schema.id is not None:
-        columns[schema.id] = np.arange(n)
-    return pa.table({name: pa.array(column) for name, column in columns.items()})
+    from versadp.release.path.dates import date_of
+    from versadp.schema import Dates
+
+    columns = {}
+    for name, column in mechanism.schema.columns.items():
+        value: Any = record.get(name, 0)
+        if np.isnan(value):
+            value = None
+        elif isinstance(column, Categorical):
+            value = column.levels[int(value)]
+        elif isinstance(column, Dates):
+            value = date_of(value, column)
+        columns[name] = pa.repeat(pa.scalar(value), n)
+    if mechanism.schema.id is not None:
+        columns[mechanism.schema.id] = pa.array(np.arange(n))
+    return pa.table(columns)
 
 
 def scores(mechanism: Mechanism, pair: Pair, table: Any) -> Array:
     """Return the log likelihood ratio of `other` against `null` for each released record."""
-    seen = read_table(table, mechanism.schema, released=True).private
-    ratios = [block.log_ratio(*_of_block(block, seen, pair)) for block in mechanism.blocks]
+    ratios = [block.log_ratio(*_seen(block, mechanism, pair, table)) for block in mechanism.blocks]
     return np.asarray(np.sum(ratios, axis=0))
 
 
 def events(mechanism: Mechanism, pair: Pair, table: Any) -> dict[str, NDArray[np.bool_]]:
     """Return what an attacker can look for beside the likelihood ratio."""
-    seen = read_table(table, mechanism.schema, released=True).private
     found: dict[str, NDArray[np.bool_]] = {}
     for block in mechanism.blocks:
-        found |= block.events(*_of_block(block, seen, pair))
+        found |= block.events(*_seen(block, mechanism, pair, table))
     return found
 
 
-def _of_block(block: Block, seen: dict[str, NDArray[Any]], pair: Pair) -> tuple[Array, Array, Array]:
+def _seen(block: Block, mechanism: Mechanism, pair: Pair, table: Any) -> tuple[Array, Array, Array]:
     """Return the released values of a block, (columns, rows), and its values in the two records."""
+    columns = [_values(table[name], mechanism.schema.columns[name]) for name in block.columns]
     null, other = (np.array([record[name] for name in block.columns]) for record in (pair.null, pair.other))
-    return np.stack([seen[name] for name in block.columns]).astype(float), null, other
+    return np.stack(columns), null, other
+
+
+def _values(column: Any, declared: Column) -> Array:
+    """Return a released column as numbers, levels as their place, what is missing as NaN."""
+    import pyarrow as pa
+
+    from versadp.release.path.table import read_table
+    from versadp.schema import Schema
+
+    table = read_table(pa.table({"x": column}), Schema({"x": declared}), released=True)
+    return table.private["x"].astype(float)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -55,11 +55,11 @@ class InputFiles:
             raise DataError(f"{done} of {self.rows} records were read: a file was changed meanwhile", hint=_STILL)
 
 
-def _without(records: Any, omitted: tuple[str, ...]) -> Any:
-    """Return a batch or table without the columns that are not to be released."""
+def _without(batch: pa.RecordBatch, omitted: tuple[str, ...]) -> pa.RecordBatch:
+    """Return a batch without the columns that are not to be released."""
     if not omitted:
-        return records
-    return records.select([number for number, name in enumerate(records.schema.names) if name not in omitted])
+        return batch
+    return batch.select([number for number, name in enumerate(batch.schema.names) if name not in omitted])
 
 
 class _Reading:
@@ -107,7 +107,8 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
         rows = None if count is None or rows is None else rows + count
     assert first is not None
     omitted = () if schema is None else schema.omitted
-    return InputFiles(kind, files, rows, _without(first.empty_table(), omitted).schema, types, omitted)
+    kept = pa.schema([field for field in first if field.name not in omitted])
+    return InputFiles(kind, files, rows, kept, types, omitted)
 
 
 def open_fitting(path: str | Path, schema: Schema) -> InputFiles:

@@ -61,4 +61,4 @@ def day_of(value: Any, name: str, column: Dates) -> float:
 
 def date_of(day: float, column: Dates) -> date:
     """Return the date of a day."""
-    return column.first + timedelta(days=day)
+    return column.first + timedelta(days=round(day))
