@@ -355,3 +355,11 @@ def test_a_public_pattern_of_nulls_is_a_public_column():
     frame.loc[:9, "x"] = np.nan
     frame.loc[50:, "z"] = np.nan
     assert mech.release(frame).order == Order((10,))
+
+
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (0.1, 1e-6), (1.0, 1e-3), (4.0, 0.1)])
+def test_windows_with_a_delta_meet_it_as_it_is_reported(epsilon, delta, unit):
+    schema = vdp.Schema({"a": vdp.Bounded(0, 1), "b": vdp.Bounded(0, 1), "c": vdp.Categorical(["x", "y"])})
+    mech = vdp.calibrate(schema, epsilon=epsilon, delta=delta, noise="window", unit=unit)
+    assert delta * (1 - 1e-5) <= mech.privacy(unit).delta(epsilon) <= delta

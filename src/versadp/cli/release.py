@@ -21,8 +21,8 @@ from versadp.release.files.release import AGAIN, release_file
     "--schema", type=click.Path(path_type=Path), required=True, help="Schema file; see `versadp schema init`."
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The release folder.")
-@click.option("--epsilon", type=float, help="Target ...")
-@click.option("--delta", type=float, help="... as a pair.")
+@click.option("--epsilon", type=float, help="Target: epsilon ...")
+@click.option("--delta", type=float, help="... and delta; without one it is pure.")
 @click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
 @click.option("--exact-rate", type=float, help="Share of records released unchanged; default: by rule, or 0 by hand.")
 @click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
@@ -74,17 +74,17 @@ def _pair(first: str, second: str, one: float | None, other: float | None) -> tu
 
 def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechanism, tuple[float, float] | None]:
     """Return the mechanism, and the pair that a whole record is charged with if the target is one."""
-    target = _pair("epsilon", "delta", options["epsilon"], options["delta"])
+    epsilon, delta = options["epsilon"], options["delta"]
     by_hand = options["scale"] is not None or options["keep"] is not None
-    if by_hand == (target is not None):
+    if by_hand == (epsilon is not None) or (epsilon is None and delta is not None):
         raise vdp.errors.ParameterError(
-            "give a target or the noise, one of them", hint="--epsilon 4 --delta 0.05, or --scale 0.5 --exact-rate 0.05"
+            "give a target or the noise, one of them",
+            hint="--epsilon 4, perhaps with --delta 0.05, or --scale 0.5 --exact-rate 0.05",
         )
-    if target is None:
+    if epsilon is None:
         return vdp.Mechanism(schema, options["scale"], options["exact_rate"] or 0.0, options["keep"]), None
-    epsilon, delta = target
     rate, unit = options["exact_rate"], options["unit"]
     mechanism = vdp.calibrate(
         schema, epsilon=epsilon, delta=delta, unit=unit, exact_rate=rate, shuffled=options["shuffled"]
     )
-    return mechanism, target if unit == "record" else None
+    return mechanism, (epsilon, delta or 0.0) if unit == "record" else None

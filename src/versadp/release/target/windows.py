@@ -49,12 +49,23 @@ def windows(schema: Schema, goal: Target, unit: str, shuffled: int | None = None
     aim = replace(goal, unit=unit, shuffled=shuffled)
     make = partial(_mechanism, schema, _shares(schema, unit, groups), aim)
     if shuffled is None or not goal.delta:  # all others may by chance be unlike: a shuffle adds nothing to pure
-        return make(goal.epsilon, goal.delta)
+        return _settled(make, goal.epsilon, goal.delta)
     found = [_among_others(make, goal.epsilon, goal.delta)]
     if groups is None and unit == "attribute" and len(schema.private) > 1:
         joint = partial(_mechanism, schema, _shares(schema, "record", None), aim)
         found.append(_among_others(joint, goal.epsilon, goal.delta))
     return min(found, key=_cost)
+
+
+def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Mechanism:
+    """Step down from delta until the profile that will be reported meets the target: its rounding is upward."""
+    less, mechanism = 1e-12, make(epsilon, delta)
+    aim = mechanism.target
+    assert aim is not None
+    assert aim.unit is not None
+    while aim.room(mechanism.privacy(aim.unit)) < 0 and less < 1:
+        mechanism, less = make(epsilon, delta * (1 - less)), 4 * less
+    return mechanism
 
 
 def _among_others(make: Callable[[float], Mechanism], epsilon: float, delta: float) -> Mechanism:
