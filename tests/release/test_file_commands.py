@@ -83,7 +83,7 @@ def test_noise_by_hand_a_shared_state_and_a_budget(place):
     "options",
     [
         [],
-        ["--epsilon", 1],
+        ["--delta", 0.1],
         ["--epsilon", 1, "--delta", 0.1, "--scale", 1],
         ["--scale", 1, "--keep", 0.5, "--budget-epsilon", 1],
         ["--scale", 1, "--keep", 0.5, "--again", "others"],
