@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.losses.expansion import Expansion
     from versadp.losses.line import Line
 
     Array = NDArray[np.float64]
@@ -192,6 +193,10 @@ class IndexLoss(ABC):
     def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
         """Return by how much to smooth the loss and its curvature, given a line and its residuals."""
         return smoothing.of_line(line, factor) if self.kinked else (0.0, 0.0)
+
+    def expansion(self) -> Expansion | None:
+        """Return the loss as a sum of powers and waves of the index, where it is just that."""
+        return None
 
     # its corrected form ----------------------------------------------------------------------------------------------
 

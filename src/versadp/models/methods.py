@@ -9,7 +9,7 @@
 | efficient | the combination of `docs/efficient.md` | smooth losses with linear designs; others above rate 0 |
 
 These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
-blocks' own points under "efficient" and "drcl".
+blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss and blocks have one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from versadp.correction import (
     CustomLaplacian,
     CustomModel,
     Drawn,
+    Expanded,
     Laplacian,
     LinearModel,
     RecordModel,
     Signed,
+    as_linear,
 )
 from versadp.errors import ParameterError
 from versadp.noise.extension import Extension, Fade, Zero, as_extension
@@ -56,7 +58,8 @@ def forms_of(
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
         return (Signed(model, units, (Extension(),), clip=False, second=False),)
     if units.exact_rate is None:
-        return (_by_points(problem, method, extension, draws),)
+        closed = _in_closed_form(problem) if method == "efficient" and extension is None else None
+        return (closed or _by_points(problem, method, extension, draws),)
     if method == "efficient":
         if extension is not None:
             raise ParameterError(
@@ -87,6 +90,14 @@ def _need_rate(problem: Problem, what: str) -> None:
             f"{what} needs an exact_rate above 0, and this mechanism has 0",
             hint="a smooth loss (squared, logistic, poisson) with a linear design can do without; or release with one",
         )
+
+
+def _in_closed_form(problem: Problem) -> Expanded | None:
+    """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses."""
+    if isinstance(problem.model, CustomModel) or any(block.products() is None for block in problem.blocks):
+        return None
+    expansion, linear = problem.model.loss.expansion(), as_linear(problem.model, problem.units)
+    return None if expansion is None or linear is None else Expanded(*linear, problem.blocks, expansion)
 
 
 def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:

@@ -119,7 +119,8 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
 
 
 def _touched(release: Release, used: set[str]) -> tuple[Block, ...]:
-    return tuple(block for block in release.mechanism.blocks if used & set(block.columns))
+    """Return the blocks that a model touches, and of each what matters to it."""
+    return tuple(block.part(used) for block in release.mechanism.blocks if used & set(block.columns))
 
 
 def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True) -> Units:

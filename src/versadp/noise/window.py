@@ -35,16 +35,18 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Block, Spec
+from versadp.noise.closed import Products, Waves, product_of, spread_ratio
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
 from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
+    from versadp.noise.closed import Complex
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
 
@@ -139,6 +141,8 @@ class WindowBlock(Block):
         The lattice of each column is 0 to `last`, and its window has so many points.
     category : tuple of bool
     epsilon, delta : float
+    coin : int, optional
+        How many of 2^64 words keep a record; of a part of a window that is the whole's, else it follows from epsilon.
     """
 
     columns: tuple[str, ...]
@@ -148,6 +152,7 @@ class WindowBlock(Block):
     category: tuple[bool, ...]
     epsilon: float
     delta: float = 0.0
+    coin: int | None = None
 
     def __post_init__(self) -> None:
         if any(m + w > MOST for m, w in zip(self.last, self.window, strict=True)):
@@ -168,6 +173,8 @@ class WindowBlock(Block):
     @cached_property
     def kept(self) -> int:
         """How many of 2^64 words keep a record."""
+        if self.coin is not None:
+            return self.coin
         # a hair less than asked for, so that what is printed in floating point never contradicts it
         return kept_words(self.window, self.outputs, self.epsilon * (1 - 1e-14), self.delta * (1 - 1e-12))
 
@@ -307,6 +314,44 @@ class WindowBlock(Block):
         return out
 
     # inverse --------------------------------------------------------------------------------------------------------
+
+    def part(self, columns: Collection[str]) -> WindowBlock:
+        """Return some of the columns, with the coin of them all: given the coin, columns are independent."""
+        at = [j for j, name in enumerate(self.columns) if name in columns]
+        if len(at) == len(self.columns):
+            return self
+        return WindowBlock(
+            tuple(self.columns[j] for j in at),
+            tuple(self.bounds[j] for j in at),
+            tuple(self.last[j] for j in at),
+            tuple(self.window[j] for j in at),
+            tuple(self.category[j] for j in at),
+            self.epsilon,
+            self.delta,
+            self.kept,
+        )
+
+    def products(self) -> Products | None:
+        """Return the inverse of products: `e/kappa`, less what windows and redrawn records add to squares.
+
+        (x_j - c_j)(x_l - c_l) <- e_j e_l/kappa,
+        (x_j - c_j)^2 <- e_j^2/kappa + (1 - 1/kappa) h^2 ((m + w)^2 - 1)/12 - h^2 (w^2 - 1)/12,    h the step
+        """
+        if not self.kept:
+            return None
+        drawn, near = (((np.array(n) ** 2 - 1.0) * self.step**2 / 12) for n in (self.outputs, self.window))
+        centre = np.array([(low + high) / 2 for low, high in self.bounds])
+        return Products(centre, 1 / self.keep, np.diag((1 - 1 / self.keep) * drawn - near))
+
+    def waves(self, t: Complex) -> Waves | None:
+        """Return the inverse of waves: `(e^{i t'e}/kappa + (1 - 1/kappa) mean over outputs) / mean over a window`."""
+        if not self.kept:
+            return None
+        point, near, drawn = (
+            np.array(n) * self.step / 2 for n in (np.ones(len(self.window)), self.window, self.outputs)
+        )
+        gain = product_of(spread_ratio(t, point, near), 1 / self.keep)
+        return Waves(gain, product_of(spread_ratio(t, drawn, near), 1 - 1 / self.keep))
 
     def point_count(self, how: How) -> int:
         """Return the points of the released record and of its draws."""
