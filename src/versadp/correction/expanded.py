@@ -8,17 +8,21 @@ corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x`
 
 inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
 score of `(quadratic/2) u² + linear u - y u` is `m L` with `L = quadratic u + linear - y`, whether y is public or noisy.
+
+A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, alpha
+the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from versadp.correction.model import LinearModel, RecordModel
+from versadp.correction.wave_kernel import add_waves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from versadp.correction.model import IndexModel, Records
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
+    from versadp.noise.closed import Complex
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
@@ -34,7 +39,8 @@ if TYPE_CHECKING:
 class Seen(NamedTuple):
     """Some records, as far as they do not depend on the parameters."""
 
-    f: Array  # (n, dim): corrected columns around the blocks' centres
+    e: Array  # (dim, n): released columns around the blocks' centres
+    public: Array  # (public columns, n)
     m: Array  # (n, p): corrected design
     y: Array  # (n,): corrected response
     weight: Array | None
@@ -84,25 +90,31 @@ class Expanded:
         """Return corrected columns, design and response."""
         assert records.released is not None
         centre, weight, shift, block = self._columns
-        model, middle = self.model, centre * self.units.unit + self.units.centre
-        f = (records.released.T - middle) * (weight / self.units.unit)
+        model, unit = self.model, self.units.unit
+        e = records.released - (centre * unit + self.units.centre)[:, None]
+        e /= unit[:, None]
+        public = np.ones((1, records.rows)) if records.design is None else np.ascontiguousarray(records.design.T)
         m = np.empty((records.rows, model.size))
-        m[:, model.open] = 1.0 if records.design is None else records.design
-        m[:, model.noisy] = (f + centre)[:, model.columns[model.noisy]]
-        y = model.target(records) if model.response < 0 else f[:, model.response] + centre[model.response]
+        m[:, model.open] = public.T
+        at = model.columns[model.noisy]
+        m[:, model.noisy] = (e[at] * weight[at, None] + centre[at, None]).T
+        y = model.target(records) if model.response < 0 else e[model.response] * weight[model.response]
+        if model.response >= 0:
+            y += centre[model.response]
         share = records.weight
         total = float(records.rows) if share is None else share.sum()
         squares = m.T @ (m if share is None else m * share[:, None])
-        apart = f.T @ (f if share is None else f * share[:, None]) * (1 / weight - 1) + total * shift
-        at = model.columns[model.noisy]
+        apart = (weight - weight**2) * ((e if share is None else e * share) @ e.T) + total * shift
         squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
-        return Seen(f, m, y, share, squares)
+        return Seen(e, public, m, y, share, squares)
 
-    def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:  # noqa: ARG002 - it costs nothing
+    def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
         score, bend = self._powers(seen, theta)
         if seen.weight is not None:
             score *= seen.weight[:, None]
+        if self.expansion.weights:
+            bend = bend + self._add_waves(seen, theta, score, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
     def _powers(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
@@ -119,9 +131,71 @@ class Expanded:
             own = np.flatnonzero(block == number)
             here = noisy[np.isin(model.columns[noisy], own)]
             at = model.columns[here]
-            along = seen.f[:, own] @ (slope[own] * (1 / weight[own] - 1))
-            score[:, here] += seen.f[:, at] * along[:, None] + (shift @ slope)[at]
+            along = (slope[own] * (weight - weight**2)[own]) @ seen.e[own]
+            score[:, here] += (seen.e[at] * along).T + (shift @ slope)[at]
         return score, quadratic * seen.squares
+
+    def _add_waves(self, seen: Seen, theta: Array, score: Array, *, hessian: bool) -> Array:
+        """Add the scores of the waves, corrected and weighted; return their Hessian."""
+        model, (centre, _, _, block) = self.model, self._columns
+        alpha, (waves, base) = self.slope(theta), (self.expansion.weights, complex(self.expansion.base))
+        gain, level = self.factors(alpha, base * np.arange(1, len(waves) + 1))
+        rate, weights = np.array([-base.imag, base.real]), np.array(waves, dtype=complex)
+        share = np.ones(len(score)) if seen.weight is None else seen.weight
+        add_waves(
+            seen.e,
+            block,
+            model.places,
+            seen.public,
+            theta[model.open] @ seen.public + alpha @ centre,
+            alpha,
+            rate,
+            np.stack([weights.real, weights.imag], axis=1),
+            gain,
+            level,
+            share,
+            score,
+            bend := np.zeros((model.size, model.size)),
+            hessian,
+        )
+        return bend + np.tril(bend, -1).T
+
+    def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64]) -> Complex:
+        """Return the corrected waves of the index of some records at frequencies, (records, M)."""
+        alpha, (centre, _, _, block) = self.slope(theta), self._columns
+        (gain, _, _), (level, _, _) = self.factors(alpha, tau.astype(complex))
+        out = np.exp(1j * np.outer(theta[self.model.open] @ seen.public[:, some] + alpha @ centre, tau))
+        for number in range(len(self.blocks)):
+            own = np.flatnonzero(block == number)
+            out *= gain[:, number] * np.exp(1j * np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)) + level[:, number]
+        return out
+
+    def slope(self, theta: Array) -> Array:
+        """Return the derivative of the index by the noisy columns."""
+        alpha = np.zeros(self.units.dim)
+        alpha[self.model.columns[self.model.noisy]] = theta[self.model.noisy]
+        return alpha
+
+    def factors(self, alpha: Array, tau: Complex) -> list[tuple[Array, Array, Array]]:
+        """Return gain and level of each block at frequencies, and their derivatives in the slope; all are real.
+
+        Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks.
+        """
+        size, count = self.units.dim, len(tau)
+        shapes = (count, len(self.blocks)), (count, size), (count, size, size)
+        out = [tuple(np.zeros(shape) for shape in shapes) for _ in range(2)]
+        at = 0
+        for number, each in enumerate(self.blocks):
+            own = slice(at, at + len(each.columns))
+            by_alpha = tau[:, None] / self.units.unit[own]  # a frequency in a column's own units, by the slope
+            found = each.waves(by_alpha * alpha[own])
+            assert found is not None
+            for factor, (value, first, second) in zip(found, out, strict=True):
+                value[:, number] = factor.value.real
+                first[:, own] = (factor.first * by_alpha).real
+                second[:, own, own] = (factor.second * by_alpha[:, :, None] * by_alpha[:, None, :]).real
+            at = own.stop
+        return out
 
 
 def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | None:
@@ -129,8 +203,6 @@ def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | No
     if isinstance(model, LinearModel):
         return model, units
     if isinstance(model, RecordModel) and isinstance(model.of, str):
-        from dataclasses import replace
-
         own = replace(units, centre=np.zeros(units.dim), unit=np.ones(units.dim))
         return LinearModel(model.loss, np.array([-1]), units.names.index(model.of)), own
     return None

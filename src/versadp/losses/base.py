@@ -69,6 +69,8 @@ class IndexLoss(ABC):
         True if its first derivative jumps, so that it is smoothed with a bandwidth.
     residual : bool
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
+    natural : bool
+        True if it is a function of u alone, less `y u`: then that function may be expanded (`expansion.py`).
     classes : tuple of float or None
         What the two values of the response are coded to, if it must have just two.
     needs_formula : bool
@@ -95,6 +97,7 @@ class IndexLoss(ABC):
     smooth: ClassVar[bool] = False
     kinked: ClassVar[bool] = False
     residual: ClassVar[bool] = False
+    natural: ClassVar[bool] = False
     classes: ClassVar[tuple[float, float] | None] = None
     needs_formula: ClassVar[bool] = True
 

@@ -20,7 +20,7 @@ class Expansion:
     linear, quadratic : float
     base : complex
         The lowest frequency; the others are its multiples.
-    weights : tuple of float
+    weights : tuple of complex
         Of each wave.
 
     Examples
@@ -32,4 +32,4 @@ class Expansion:
     linear: float = 0.0
     quadratic: float = 0.0
     base: complex = 0.0
-    weights: tuple[float, ...] = ()
+    weights: tuple[complex, ...] = ()

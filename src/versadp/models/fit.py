@@ -26,6 +26,7 @@ from versadp.estimation import (
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
+from versadp.models.expanding import expanded
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
@@ -60,6 +61,11 @@ class _Choice:
     draws: int
     seed: int
     engine: Engine
+
+    @property
+    def is_free(self) -> bool:
+        """True if the form of the correction is ours to choose."""
+        return self.method == "efficient" and self.extension is None
 
 
 def fit(
@@ -181,7 +187,8 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        problem, theta = _begun(problem, sample, line, factor)
+        series = expanded(problem, sample, choice.engine, choice.seed) if choice.is_free else None
+        problem, theta = series or _begun(problem, sample, line, factor)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)

@@ -96,7 +96,7 @@ def _in_closed_form(problem: Problem) -> Expanded | None:
     """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses."""
     if isinstance(problem.model, CustomModel) or any(block.products() is None for block in problem.blocks):
         return None
-    expansion, linear = problem.model.loss.expansion(), as_linear(problem.model, problem.units)
+    expansion, linear = problem.expansion or problem.model.loss.expansion(), as_linear(problem.model, problem.units)
     return None if expansion is None or linear is None else Expanded(*linear, problem.blocks, expansion)
 
 

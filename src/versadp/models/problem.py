@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.losses import IndexLoss
+    from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.release.release import Release
 
@@ -49,6 +50,8 @@ class Problem:
         `theta_user = scale @ theta + shift`.
     quantile : Question, optional
         The quantile of a function of a record that is asked for, if it is that.
+    expansion : Expansion, optional
+        The loss as a series, where its index lies.
     """
 
     model: AnyModel
@@ -61,6 +64,7 @@ class Problem:
     shift: Array
     design: Design | None = None
     quantile: Question | None = None
+    expansion: Expansion | None = None
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
