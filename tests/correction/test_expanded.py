@@ -1,4 +1,4 @@
-"""Least squares in closed form: its score is the true one, exactly, whatever the blocks."""
+"""Powers and waves of an index in closed form: scores are the true ones, exactly, whatever the blocks."""
 
 import itertools
 from dataclasses import replace
@@ -9,13 +9,20 @@ import pytest
 
 import versadp as vdp
 from versadp.correction import Expanded, LinearModel, Records
-from versadp.losses import Mean, Squared
+from versadp.losses import Mean, Poisson, Squared
+from versadp.losses.expansion import Expansion
 from versadp.noise import Window
 from versadp.noise.units import Units
 from versadp.noise.window_law import WORDS
 from versadp.schema import Bounded
 
 THETA = np.array([0.4, -0.7, 1.3])
+SQUARED = Squared().expansion()
+EXPANSIONS = {
+    "squared": SQUARED,
+    "poisson": Poisson().expansion(),
+    "series": Expansion(0.5, 0.1, 0.8, (0.3 + 0.1j, -0.2, 0.05j)),
+}
 
 
 def window(names, *, last=3, wide=2, epsilon=1.5):
@@ -49,51 +56,80 @@ def every_output(blocks, record):
     return outputs, np.array([np.prod([chance for _, chance in some]) for some in together])
 
 
+def derivatives(expansion, u, y):
+    """Return the first two derivatives of an expanded loss, from its formula."""
+    rate = 1j * expansion.base * np.arange(1, 1 + len(expansion.weights))
+    waves = np.array(expansion.weights) * np.exp(rate * u)
+    first = expansion.linear + expansion.quadratic * u - y + (rate * waves).sum().real
+    return first, expansion.quadratic + (rate**2 * waves).sum().real
+
+
 def spoilt(block):
     return replace(block, coin=int(block.kept * 1.02))
 
 
-def scores(blocks, decoders, record, response):
-    """Return the expected score over all outputs, and the true one; a public column of 1.7 and a weight of 0.6."""
+def scores(blocks, decoders, record, response, expansion=SQUARED):
+    """Return expected score and Hessian over all outputs, and the true ones; public are a column of 1.7 and 0.9."""
     units = Units.plain(
         {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
     )
     columns = np.array([-1, 0, 1]) if response else np.array([-1, 0, 2])
     model = LinearModel(Squared(), columns, 2 if response else -1)
     outputs, chance = every_output(blocks, record)
-    n = chance.size
 
-    def at(released, count):
-        z = units.from_columns(list(released))
-        return Records(z, {}, np.full((count, 1), 1.7), np.full(count, 0.9), np.full(count, 0.6), released)
+    def at(released, weight):
+        z, n = units.from_columns(list(released)), len(weight)
+        return Records(z, {}, np.full((n, 1), 1.7), np.full(n, 0.9), 0.6 * weight, released)
 
-    form = Expanded(model, units, decoders, Squared().expansion())
-    seen = form.prepare(at(outputs, n), np.random.default_rng(0))
-    found, _ = form.evaluate(seen, THETA, np.ones((1, 1)), hessian=True)
-    one = at(record[:, None], 1)
-    truth = 0.6 * model.score(model.rows(one.z, None, one), THETA)[0]
-    # the Hessian is a sum over records: one at a time, by its probability
-    bend = sum(
-        p * form.prepare(at(outputs[:, i : i + 1], 1), np.random.default_rng(0)).squares for i, p in enumerate(chance)
-    )
-    m = model.rows(one.z, None, one)[0]
-    return chance @ found[:, 0], truth, bend, 0.6 * m.T @ m
+    form = Expanded(model, units, decoders, expansion)
+    seen = form.prepare(at(outputs, chance), np.random.default_rng(0))
+    found, bend = form.evaluate(seen, THETA, np.ones((1, 1)), hessian=True)
+    one = at(record[:, None], np.ones(1))
+    m, y = model.rows(one.z, None, one)
+    first, second = derivatives(expansion, m @ THETA, y)
+    return found.sum(axis=(0, 1)), 0.6 * first * m[0], bend, 0.6 * second * m.T @ m
 
 
 @pytest.mark.parametrize("response", [False, True], ids=["public response", "private response"])
 @pytest.mark.parametrize("kind", BLOCKS)
-def test_expected_scores_are_the_true_ones(kind, response):
+@pytest.mark.parametrize("loss", EXPANSIONS)
+def test_expected_scores_are_the_true_ones(loss, kind, response):
+    """All outputs of three records, exact up to rounding; a coin that keeps 2% more is rejected."""
     blocks = BLOCKS[kind]
     low = np.concatenate([np.array(block.bounds)[:, 0] for block in blocks])
     step, last = (np.concatenate([getattr(block, each) for block in blocks]) for each in ("step", "last"))
     for place in ([0, 0, 0], last, [1, 2, 1]):
         record = low + step * place
-        found, truth, bend, square = scores(blocks, blocks, record, response)
-        assert found == pytest.approx(truth, abs=1e-12)
-        assert bend == pytest.approx(square, abs=1e-12)
-        wrong, truth, bend, square = scores(blocks, tuple(map(spoilt, blocks)), record, response)
+        found, truth, bend, square = scores(blocks, blocks, record, response, EXPANSIONS[loss])
+        assert found == pytest.approx(truth, abs=1e-10)
+        assert bend == pytest.approx(square, abs=1e-10)
+        wrong, truth, bend, square = scores(blocks, tuple(map(spoilt, blocks)), record, response, EXPANSIONS[loss])
         assert np.abs(wrong - truth).max() > 1e-3
         assert np.abs(bend - square).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+@pytest.mark.parametrize("loss", EXPANSIONS)
+def test_hessians_are_derivatives_of_scores(loss, kind):
+    """For a lot that does not fill the lanes of the compiled loop, with weights and two public columns."""
+    blocks, n, rng = BLOCKS[kind], 101, np.random.default_rng(1)
+    units = Units.plain(
+        {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
+    )
+    model = LinearModel(Squared(), np.array([-1, 2, 0, -1, 1]), -1)
+    released = rng.uniform(-1, 1, (3, n))
+    public, y, weight = rng.normal(size=(n, 2)), rng.normal(size=n), rng.uniform(0, 2, n)
+    weight[:3] = 0.0
+    form = Expanded(model, units, blocks, EXPANSIONS[loss])
+    seen = form.prepare(Records(released.T, {}, public, y, weight, released), rng)
+    theta, one, h = np.array([0.3, -0.5, 0.8, 0.2, 0.6]), np.ones((1, 1)), 1e-6
+    found, bend = form.evaluate(seen, theta, one, hessian=True)
+    assert (found[:3] == 0).all()
+    again, _ = form.evaluate(seen, theta, one, hessian=False)
+    assert again == pytest.approx(found)
+    for j, unit in enumerate(np.eye(5)):
+        up, down = (form.evaluate(seen, theta + s * h * unit, one, hessian=False)[0].sum(axis=(0, 1)) for s in (1, -1))
+        assert (up - down) / (2 * h) == pytest.approx(bend[j], abs=1e-6 * np.abs(bend).max())
 
 
 # fits ----------------------------------------------------------------------------------------------------------------

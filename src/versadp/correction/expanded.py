@@ -9,15 +9,15 @@ corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x`
 inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
 score of `(quadratic/2) u² + linear u - y u` is `m L` with `L = quadratic u + linear - y`, whether y is public or noisy.
 
-A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, alpha
-the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score.
+A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, with
+alpha the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -163,12 +163,14 @@ class Expanded:
     def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64]) -> Complex:
         """Return the corrected waves of the index of some records at frequencies, (records, M)."""
         alpha, (centre, _, _, block) = self.slope(theta), self._columns
-        (gain, _, _), (level, _, _) = self.factors(alpha, tau.astype(complex))
+        (gain, _, _), (level, _, _) = self.factors(alpha, tau)
         out = np.exp(1j * np.outer(theta[self.model.open] @ seen.public[:, some] + alpha @ centre, tau))
         for number in range(len(self.blocks)):
             own = np.flatnonzero(block == number)
-            out *= gain[:, number] * np.exp(1j * np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)) + level[:, number]
-        return out
+            out *= (
+                gain[:, number] * np.exp(1j * np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)) + level[:, number]
+            )
+        return np.asarray(out)
 
     def slope(self, theta: Array) -> Array:
         """Return the derivative of the index by the noisy columns."""
@@ -176,7 +178,7 @@ class Expanded:
         alpha[self.model.columns[self.model.noisy]] = theta[self.model.noisy]
         return alpha
 
-    def factors(self, alpha: Array, tau: Complex) -> list[tuple[Array, Array, Array]]:
+    def factors(self, alpha: Array, tau: NDArray[Any]) -> list[tuple[Array, ...]]:
         """Return gain and level of each block at frequencies, and their derivatives in the slope; all are real.
 
         Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks.
@@ -187,7 +189,9 @@ class Expanded:
         at = 0
         for number, each in enumerate(self.blocks):
             own = slice(at, at + len(each.columns))
-            by_alpha = tau[:, None] / self.units.unit[own]  # a frequency in a column's own units, by the slope
+            by_alpha = (
+                tau.astype(complex)[:, None] / self.units.unit[own]
+            )  # a frequency in a column's own units, by the slope
             found = each.waves(by_alpha * alpha[own])
             assert found is not None
             for factor, (value, first, second) in zip(found, out, strict=True):

@@ -8,15 +8,15 @@ estimate by V^-1 E m err, V = E m m' A'', and by Cauchy's inequality by no more 
 
     E err²/A''      in squares of the metric of V,
 
-where the least possible variance of n records is 1/n a coefficient. Weights minimise `E err²/A'' + (RIDGE/n) E D²/A''`, D
-the corrected derivative of the series at the released records: the price of a frequency that windows have all but
-erased is in it, without any rule of its own. M is the least for which the error is negligible, and where none is small
-enough, windows have erased what the loss needs: that is refused.
+where the least possible variance of n records is 1/n a coefficient. Weights minimise `E err²/A'' + (RIDGE/n) E D²/A''`,
+with D the corrected derivative of the series at the released records: the price of a frequency that windows have all
+but erased is in it, without any rule of its own. M is the least for which the error is negligible, and where none is
+small enough, windows have erased what the loss needs: that is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 STRETCH = 1.5  # half a period, in half intervals: a series that need not be periodic on the interval
 RIDGE = 0.01
 NEGLIGIBLE, TOLERABLE = 0.1, 0.25  # standard errors of shift
-WAVES = 16
+WAVES = 24
+WIDER = 1.3  # than the index lies is the interval of a series
 LARGEST = 1e3  # of a gain: a frequency beyond it is lost
 SPREADS = 6.0  # standard deviations of the index beyond which nobody is
-GRID, ROWS = 400, 10_000
+GRID, ROWS = 400, 5000
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,18 @@ class IndexLaw:
     mean: float
     sd: float
 
+    def reaches(self, other: IndexLaw) -> bool:
+        """Tell whether another law lies in the interval of this."""
+        return self.low <= other.low and other.high <= self.high
+
     def holds(self, other: IndexLaw) -> bool:
         """Tell whether a series made for this law serves another: it is as wide, and not much wider."""
-        inside = self.low <= other.low + 0.02 * self.width and other.high <= self.high + 0.02 * self.width
-        return inside and self.width < 1.5 * other.width
+        return self.reaches(other) and self.width < WIDER**2 * other.width
+
+    def wider(self) -> IndexLaw:
+        """Return the law with room to move."""
+        more = (WIDER - 1) / 2 * self.width
+        return replace(self, low=self.low - more, high=self.high + more)
 
     @property
     def width(self) -> float:
@@ -88,23 +97,23 @@ def index_law(form: Expanded, seen: Seen, theta: Array) -> IndexLaw:
     sd = float(np.sqrt(np.clip(square - mean**2, (wide / 20) ** 2, wide**2)))
     middle = float(np.clip(mean, low, high))
     low, high = max(low, middle - SPREADS * sd), min(high, middle + SPREADS * sd)
-    margin = 0.05 * (high - low) + 0.05
-    return IndexLaw(float(low - margin), float(high + margin), middle, sd)
+    return IndexLaw(float(low) - 0.05, float(high) + 0.05, middle, sd)
 
 
 def series(form: Expanded, seen: Seen, theta: Array, loss: IndexLoss) -> tuple[Expansion, IndexLaw]:
     """Return the series of a natural loss around a theta, and the law of the index that it is for."""
-    law = index_law(form, seen, theta)
+    law = index_law(form, seen, theta).wider()
     n = len(seen.m)
     u, chance = law.grid()
     slope, bend = loss.derivatives(u, np.zeros_like(u), 2)
     bend = np.maximum(bend, 1e-2 * bend.max())
     base = 2 * np.pi / (STRETCH * law.width)
-    tau = base * np.arange(1, WAVES + 1)
-    gain = np.abs(form.factors(form.slope(theta), tau.astype(complex))[0][0]).max(axis=1)
+    tau = base * np.arange(1.0, WAVES + 1)
+    gain = np.abs(form.factors(form.slope(theta), tau)[0][0]).max(axis=1)
     most = int(np.argmax(np.append(gain > LARGEST, True)))
     some = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
-    terms, noisy = _terms(u, u, tau), _terms(*_corrected(form, seen, theta, tau, some), tau)
+    terms = _terms(u, np.exp(1j * np.multiply.outer(u, tau)), tau)
+    noisy = _terms(seen.m[some] @ theta, form.waves(seen, theta, tau, some), tau)
     weight, level = chance / bend, float(chance @ bend)
     best = np.inf
     for count in range(1, most + 1):
@@ -123,17 +132,12 @@ def series(form: Expanded, seen: Seen, theta: Array, loss: IndexLoss) -> tuple[E
             hint="squared loss needs less; or release with narrower windows, or a larger epsilon",
         )
     waves = kept[2::2] + 1j * kept[3::2]
-    return Expansion(float(kept[0]), float(kept[1]), base, tuple(waves.tolist())), law
+    interval = (law.low, law.high)
+    return Expansion(float(kept[0]), float(kept[1]), base, tuple(waves.tolist()), interval), law
 
 
-def _terms(u: Array, wave: Array, tau: Array) -> Array:
+def _terms(u: Array, waves: NDArray[np.complex128], tau: Array) -> Array:
     """Return derivatives of the terms of a series: 1, u, and of each wave's real and imaginary weight."""
-    turned = np.exp(1j * np.multiply.outer(wave, tau)) if wave.ndim == 1 else wave
-    moved = 1j * tau * turned
+    moved = 1j * tau * waves
     pairs = np.stack([moved.real, -moved.imag], axis=2).reshape(len(u), -1)
     return np.column_stack([np.ones(len(u)), u, pairs])
-
-
-def _corrected(form: Expanded, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the corrected index of some records, and its corrected waves at frequencies."""
-    return seen.m[some] @ theta, form.waves(seen, theta, tau, some)

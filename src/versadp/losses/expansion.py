@@ -8,6 +8,7 @@ on the interval where their index lies.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -22,6 +23,8 @@ class Expansion:
         The lowest frequency; the others are its multiples.
     weights : tuple of complex
         Of each wave.
+    interval : tuple of float
+        Where the index may lie.
 
     Examples
     --------
@@ -33,3 +36,4 @@ class Expansion:
     quadratic: float = 0.0
     base: complex = 0.0
     weights: tuple[complex, ...] = ()
+    interval: tuple[float, float] = (-math.inf, math.inf)

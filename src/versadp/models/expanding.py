@@ -1,8 +1,8 @@
 """Before a natural loss is fitted in closed form: the series of the loss where its index lies, and a start.
 
 The series needs to know how far the index reaches, which the coefficients tell, so a rough fit comes first: corrected
-least squares, stretched to the scale of the loss. Then the series and a fit to a part of the records are repeated until
-the one serves the other.
+least squares, stretched to the scale of the loss. From there Newton steps on a part of the records lead to where the
+fit to all of them begins; none leaves the interval of the series, which moves along.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from versadp.correction import CustomModel, Expanded, as_linear
 from versadp.correction.series import index_law, series
-from versadp.estimation import Family, solve
+from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
 from versadp.losses.base import still_says
 from versadp.losses.expansion import Expansion
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ROUNDS = 4
+ROUNDS = 20
+NEAR = 0.3  # standard errors
 
 
 def expanded(problem: Problem, sample: Records, engine: Engine, seed: int) -> tuple[Problem, Array] | None:
@@ -41,16 +42,33 @@ def expanded(problem: Problem, sample: Records, engine: Engine, seed: int) -> tu
     if form is None:
         return None
     loss, seen = form.model.loss, form.prepare(sample, np.random.default_rng(0))
-    theta = _start(problem, form, seen, sample)
+    theta, law = _start(problem, form, seen, sample), None
     for _ in range(ROUNDS):
-        found, law = series(form, seen, theta, loss)
-        problem, form = replace(problem, expansion=found), replace(form, expansion=found)
-        family = Family((form,), MemorySource((sample,)), form.model.size, engine, seed)
-        fitted = solve(family, theta, np.ones(1), tolerance=0.3)
-        if not fitted.converged or law.holds(index_law(form, seen, fitted.theta)):
+        if law is None or not law.holds(index_law(form, seen, theta)):
+            found, law = series(form, seen, theta, loss)
+            form = replace(form, expansion=found)
+            family = Family((form,), MemorySource((sample,)), form.model.size, engine, seed)
+        now = family.moments(theta, np.ones(1))
+        if np.linalg.eigvalsh(now.hessian)[0] <= 0:
             break
-        theta = fitted.theta
-    return problem, fitted.theta if fitted.converged else theta
+        move = -np.linalg.solve(now.hessian, now.score[0])
+        near, within = bool((np.abs(move) < NEAR * np.sqrt(np.diag(now.covariance()))).all()), law
+        while not within.reaches(index_law(form, seen, theta + move)):  # beyond, the series is none of the loss
+            move, law = move / 2, None
+        theta = theta + move
+        if near:
+            break
+    return replace(problem, expansion=form.expansion), theta
+
+
+def serves(problem: Problem, sample: Records, theta: Array) -> bool:
+    """Tell whether the index lies at a theta where the series of a problem was made for."""
+    form = _form(problem)
+    if form is None or problem.expansion is None:
+        return True
+    low, high = problem.expansion.interval
+    law = index_law(form, form.prepare(sample, np.random.default_rng(0)), theta)
+    return low <= law.low and law.high <= high
 
 
 def _form(problem: Problem) -> Expanded | None:
@@ -62,8 +80,10 @@ def _form(problem: Problem) -> Expanded | None:
     linear = as_linear(model, problem.units)
     if not natural or model.loss.expansion() is not None or linear is None:
         return None
-    nowhere = np.zeros((1, 1))
-    if any(block.products() is None or block.waves(nowhere) is None for block in problem.blocks):
+    if any(
+        block.products() is None or block.waves(np.zeros((1, len(block.columns)), complex)) is None
+        for block in problem.blocks
+    ):
         return None
     return Expanded(*linear, problem.blocks, Expansion())
 
@@ -71,7 +91,7 @@ def _form(problem: Problem) -> Expanded | None:
 def _start(problem: Problem, form: Expanded, seen: Seen, sample: Records) -> Array:
     """Return corrected least squares on the scale of the loss: around the index g that gives the mean response.
 
-        theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)
+    theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)
     """
     assert not isinstance(problem.model, CustomModel)
     if np.linalg.eigvalsh(seen.squares)[0] <= 0:

@@ -15,6 +15,7 @@ from versadp.errors import DataError, ParameterError
 from versadp.estimation import (
     Family,
     Fit,
+    Outcome,
     Question,
     bandwidths,
     descend,
@@ -26,7 +27,7 @@ from versadp.estimation import (
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
-from versadp.models.expanding import expanded
+from versadp.models.expanding import expanded, serves
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
@@ -195,7 +196,10 @@ def _attempt(
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem
-    return _single(family, small, theta), problem
+    found = _single(family, small, theta)
+    if found.converged and not serves(problem, sample, found.theta):
+        found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
+    return found, problem
 
 
 def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) -> tuple[Problem, Array]:
