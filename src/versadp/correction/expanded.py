@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from versadp.correction.kernel import power_scores
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.wave_kernel import add_waves
 
@@ -110,30 +111,32 @@ class Expanded:
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
-        score, bend = self._powers(seen, theta)
-        if seen.weight is not None:
-            score *= seen.weight[:, None]
-        if self.expansion.weights:
-            bend = bend + self._add_waves(seen, theta, score, hessian=hessian)
+        score, bend = self._scores(seen, theta, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
-    def _powers(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
-        """Return the scores `m L` of the powers, corrected, and their Hessian."""
+    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
+        """Return number, sum of scores, of their products and of Hessians."""
+        score, bend = self._scores(seen, theta, hessian=hessian)
+        return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
+
+    def _scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
         model, (_, weight, shift, block) = self.model, self._columns
-        quadratic, noisy = self.expansion.quadratic, self.model.noisy
-        level = seen.m @ (quadratic * theta) + self.expansion.linear - seen.y
-        score = seen.m * level[:, None]
-        slope = np.zeros(self.units.dim)
-        slope[model.columns[noisy]] = quadratic * theta[noisy]
+        quadratic = self.expansion.quadratic
+        level = seen.m @ (quadratic * theta)
+        level += self.expansion.linear - seen.y
+        slope = quadratic * self.slope(theta)
         if model.response >= 0:
             slope[model.response] -= 1.0
-        for number in range(len(self.blocks)):
-            own = np.flatnonzero(block == number)
-            here = noisy[np.isin(model.columns[noisy], own)]
-            at = model.columns[here]
-            along = (slope[own] * (weight - weight**2)[own]) @ seen.e[own]
-            score[:, here] += (seen.e[at] * along).T + (shift @ slope)[at]
-        return score, quadratic * seen.squares
+        score = np.empty_like(seen.m)
+        one_coin = slope * (weight - weight**2)
+        power_scores(seen.m, seen.e, block, model.columns, level, one_coin, shift @ slope, score)
+        if seen.weight is not None:
+            score *= seen.weight[:, None]
+        bend = quadratic * seen.squares
+        if self.expansion.weights:
+            bend += self._add_waves(seen, theta, score, hessian=hessian)
+        return score, bend
 
     def _add_waves(self, seen: Seen, theta: Array, score: Array, *, hessian: bool) -> Array:
         """Add the scores of the waves, corrected and weighted; return their Hessian."""
@@ -189,9 +192,8 @@ class Expanded:
         at = 0
         for number, each in enumerate(self.blocks):
             own = slice(at, at + len(each.columns))
-            by_alpha = (
-                tau.astype(complex)[:, None] / self.units.unit[own]
-            )  # a frequency in a column's own units, by the slope
+            # a frequency in a column's own units, by the slope
+            by_alpha = np.asarray(tau[:, None] / self.units.unit[own], dtype=np.complex128)
             found = each.waves(by_alpha * alpha[own])
             assert found is not None
             for factor, (value, first, second) in zip(found, out, strict=True):

@@ -1,6 +1,6 @@
 """Compiled loops of waves: scores and Hessian of `Re Σ_m weight_m e^{i m base u}`, corrected block by block.
 
-A block's factor is `F = gain e^{iτs} + level`, τ = m base, s = alpha_B'e_B; a record's wave `W = weight e^{iτ public} Π F`.
+A block's factor is `F = gain e^{iτs} + level`, τ = m base, s = alpha_B'e_B; a wave `W = weight e^{iτ public} Π F`.
 With `C = W/F`, `P = C e^{iτs}` and real gain g and level l, whose derivatives in alpha_j are g_j and l_j,
 
     dW/d alpha_j            = g_j P + iτ e_j g P + l_j C                               score of a noisy column
