@@ -72,7 +72,8 @@ def test_a_series_is_near_its_loss_where_the_index_lies(theta, noise):
 
 def test_a_law_holds_what_is_inside():
     law = IndexLaw(-2.0, 2.0, 0.0, 1.0)
-    assert law.holds(IndexLaw(-1.9, 1.8, 0.0, 1.0))
+    assert law.holds(IndexLaw(-1.8, 1.7, 0.0, 1.0))
+    assert not law.holds(IndexLaw(-1.9, 1.8, 0.0, 1.0)), "hardly any room is left"
     assert not law.holds(IndexLaw(-1.9, 2.8, 0.0, 1.0))
     assert not law.holds(IndexLaw(-1.0, 1.0, 0.0, 1.0)), "far too wide: a new series would be shorter"
 
@@ -111,6 +112,40 @@ def test_poisson_regression_from_windows():
         found = vdp.fit(release, "y ~ x0 + x1 + x2", loss="poisson")
         assert (np.abs(np.asarray(found.params) - truth) < 5 * np.asarray(found.bse)).all()
         assert np.asarray(found.bse).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [{"x0": Window(4.0), "x1": Window(4.0), "y": Window(2.0)}, {("x0", "x1", "y"): Window(7.0)}],
+    ids=["columns", "joint"],
+)
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_a_private_response(loss, noise):
+    """Both losses are linear in the response, so that a private one is one more column to undo."""
+    rng, n, truth = np.random.default_rng(4), 50_000, np.array([0.3, 0.8, -0.6])
+    x = rng.uniform(-1, 1, (n, 2))
+    u = truth[0] + x @ truth[1:]
+    y = (rng.random(n) < expit(u)) if loss == "logistic" else rng.poisson(np.exp(u)).clip(0, 12)
+    last = 1 if loss == "logistic" else 12
+    schema = vdp.Schema({"x0": vdp.Bounded(-1, 1), "x1": vdp.Bounded(-1, 1), "y": vdp.Bounded(0, last, step=1)})
+    people = pa.table({"x0": x[:, 0], "x1": x[:, 1], "y": y.astype(float)})
+    release = vdp.Mechanism(schema, noise=noise).release(people, key=KEY)
+    found = vdp.fit(release, "y ~ x0 + x1", loss=loss)
+    assert (np.abs(np.asarray(found.params) - truth) < 5 * np.asarray(found.bse)).all()
+    assert np.asarray(found.bse).max() < 0.25
+
+
+def test_a_private_response_of_more_than_two_values_is_refused():
+    schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Bounded(0, 1)})
+    release = vdp.Mechanism(schema, noise={"x": Window(4.0), "y": Window(4.0)}).release(
+        pa.table({"x": np.linspace(-1, 1, 100), "y": np.linspace(0, 1, 100)}), key=KEY
+    )
+    with pytest.raises(ParameterError, match="two values"):
+        vdp.fit(release, "y ~ x", loss="logistic")
+    with pytest.raises(ParameterError, match="loss of the residual"):
+        vdp.fit(release, "y ~ x", loss="hinge")
+    with pytest.raises(ParameterError, match="loss of the residual"):
+        vdp.fit(release, "y ~ np.exp(x)", loss="poisson")
 
 
 def test_series_that_are_too_far_off_are_refused(monkeypatch):

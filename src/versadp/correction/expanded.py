@@ -99,9 +99,8 @@ class Expanded:
         m[:, model.open] = public.T
         at = model.columns[model.noisy]
         m[:, model.noisy] = (e[at] * weight[at, None] + centre[at, None]).T
-        y = model.target(records) if model.response < 0 else e[model.response] * weight[model.response]
-        if model.response >= 0:
-            y += centre[model.response]
+        at_y, (origin, scale) = model.response, model.coding
+        y = model.target(records) if at_y < 0 else origin + scale * (e[at_y] * weight[at_y] + centre[at_y])
         share = records.weight
         total = float(records.rows) if share is None else share.sum()
         squares = m.T @ (m if share is None else m * share[:, None])
@@ -127,7 +126,7 @@ class Expanded:
         level += self.expansion.linear - seen.y
         slope = quadratic * self.slope(theta)
         if model.response >= 0:
-            slope[model.response] -= 1.0
+            slope[model.response] -= model.coding[1]
         score = np.empty_like(seen.m)
         one_coin = slope * (weight - weight**2)
         power_scores(seen.m, seen.e, block, model.columns, level, one_coin, shift @ slope, score)

@@ -36,7 +36,7 @@ STRETCH = 1.5  # half a period, in half intervals: a series that need not be per
 RIDGE = 0.01
 NEGLIGIBLE, TOLERABLE = 0.1, 0.25  # standard errors of shift
 WAVES = 24
-WIDER = 1.3  # than the index lies is the interval of a series
+WIDER, ROOM = 1.3, 1.1  # the interval of a series beside the index's, and what must be left of it
 LARGEST = 1e3  # of a gain: a frequency beyond it is lost
 SPREADS = 6.0  # standard deviations of the index beyond which nobody is
 GRID, ROWS = 400, 5000
@@ -64,11 +64,11 @@ class IndexLaw:
 
     def holds(self, other: IndexLaw) -> bool:
         """Tell whether a series made for this law serves another: it is as wide, and not much wider."""
-        return self.reaches(other) and self.width < WIDER**2 * other.width
+        return self.reaches(other.wider(ROOM)) and self.width < WIDER**2 * other.width
 
-    def wider(self) -> IndexLaw:
+    def wider(self, factor: float) -> IndexLaw:
         """Return the law with room to move."""
-        more = (WIDER - 1) / 2 * self.width
+        more = (factor - 1) / 2 * self.width
         return replace(self, low=self.low - more, high=self.high + more)
 
     @property
@@ -102,7 +102,7 @@ def index_law(form: Expanded, seen: Seen, theta: Array) -> IndexLaw:
 
 def series(form: Expanded, seen: Seen, theta: Array, loss: IndexLoss) -> tuple[Expansion, IndexLaw]:
     """Return the series of a natural loss around a theta, and the law of the index that it is for."""
-    law = index_law(form, seen, theta).wider()
+    law = index_law(form, seen, theta).wider(WIDER)
     n = len(seen.m)
     u, chance = law.grid()
     slope, bend = loss.derivatives(u, np.zeros_like(u), 2)

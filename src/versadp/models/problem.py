@@ -148,11 +148,6 @@ def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseS
 
 def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights: Array | None) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
-    if design.response >= 0 and not loss.residual:
-        raise ParameterError(
-            f"a noisy response needs a loss of the residual, and {loss.name} is none",
-            hint="use squared, check or huber loss, or a public response",
-        )
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records")
     public = _public_columns(release, design)
@@ -161,6 +156,8 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     coding = _coding(release, design, loss) if design.response < 0 else None
     open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if design.linear else None
     source = _source(release, Reader(units, public, design, open_terms, coding), weights)
+    if design.response >= 0 and not loss.residual:
+        _check_natural(loss, design, units, schema.columns[schema.numeric[design.response]])
     if design.linear:
         columns = tuple(PUBLIC if c < 0 else units.names.index(schema.numeric[c]) for c in design.columns)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
@@ -168,6 +165,29 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     every = (np.arange(size),)
     model = FormulaModel(loss, design, units)
     return Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
+
+
+def _check_natural(loss: IndexLoss, design: Design, units: Units, response: Any) -> None:
+    """Refuse a noisy response of a loss that is not of the residual, unless it is linear in it and undone as such."""
+    if not loss.natural or not design.linear or units.exact_rate is not None:
+        raise ParameterError(
+            f"a noisy response needs a loss of the residual here, and {loss.name} is none",
+            hint="use squared, check or huber loss, a public response, or windows and a design of plain columns",
+        )
+    if loss.classes is not None and response.steps != 1:
+        raise ParameterError(
+            f"{loss.name} loss needs a response of two values", hint="declare it so: Bounded(0, 1, step=1)"
+        )
+
+
+def _noisy_coding(loss: IndexLoss, units: Units, response: int) -> tuple[float, float]:
+    """Return what codes a noisy response, from the units of the fit to what the loss needs."""
+    origin, unit = float(units.centre[response]), float(units.unit[response])
+    if loss.classes is None:
+        return origin, unit
+    low, high = (float(end[response]) for end in units.bounds)
+    (first, second), width = loss.classes, high - low
+    return first + (second - first) * (origin - low) / width, (second - first) * unit / width
 
 
 def _linear_problem(
@@ -179,9 +199,12 @@ def _linear_problem(
 ) -> Problem:
     units, blocks, source = where
     size = len(design.names)
-    unit, origin = (float(units.unit[response]), float(units.centre[response])) if response >= 0 else (1.0, 0.0)
-    if response >= 0:
+    unit, origin, coding = 1.0, 0.0, (0.0, 1.0)
+    if response >= 0 and loss.residual:
+        unit, origin = float(units.unit[response]), float(units.centre[response])
         loss = loss.in_units(unit)
+    elif response >= 0:
+        coding = _noisy_coding(loss, units, response)
     noisy = np.flatnonzero(columns >= 0)
     scale, shift = unit * np.eye(size), np.zeros(size)
     scale[noisy, noisy] /= units.unit[columns[noisy]]
@@ -190,7 +213,7 @@ def _linear_problem(
         scale[constant, noisy] = -unit * (units.centre / units.unit)[columns[noisy]]
         shift[constant] = origin
     groups = tuple(group for group in (noisy, np.flatnonzero(columns < 0)) if group.size)
-    model = LinearModel(loss, columns, response)
+    model = LinearModel(loss, columns, response, coding=coding)
     return Problem(model, units, blocks, source, design.names, groups, scale, shift, design)
 
 

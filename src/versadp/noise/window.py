@@ -26,7 +26,7 @@ has these averages (differences telescope), and is v itself shifted by half a wi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -320,16 +320,16 @@ class WindowBlock(Block):
         at = [j for j, name in enumerate(self.columns) if name in columns]
         if len(at) == len(self.columns):
             return self
-        return WindowBlock(
-            tuple(self.columns[j] for j in at),
-            tuple(self.bounds[j] for j in at),
-            tuple(self.last[j] for j in at),
-            tuple(self.window[j] for j in at),
-            tuple(self.category[j] for j in at),
-            self.epsilon,
-            self.delta,
-            self.kept,
-        )
+        facts = {field.name: getattr(self, field.name) for field in fields(self)}
+        some: dict[str, Any] = {
+            name: tuple(fact[j] for j in at) for name, fact in facts.items() if isinstance(fact, tuple)
+        }
+        return replace(self, **some, coin=self.kept)
+
+    @property
+    def _is_even(self) -> bool:
+        """True if something is kept, and every output is the middle of a window: none stands for anything else."""
+        return self.kept > 0 and all(n == m + w for n, m, w in zip(self.outputs, self.last, self.window, strict=True))
 
     def products(self) -> Products | None:
         """Return the inverse of products: `e/kappa`, less what windows and redrawn records add to squares.
@@ -337,7 +337,7 @@ class WindowBlock(Block):
         (x_j - c_j)(x_l - c_l) <- e_j e_l/kappa,
         (x_j - c_j)^2 <- e_j^2/kappa + (1 - 1/kappa) h^2 ((m + w)^2 - 1)/12 - h^2 (w^2 - 1)/12,    h the step
         """
-        if not self.kept:
+        if not self._is_even:
             return None
         drawn, near = (((np.array(n) ** 2 - 1.0) * self.step**2 / 12) for n in (self.outputs, self.window))
         centre = np.array([(low + high) / 2 for low, high in self.bounds])
@@ -345,12 +345,10 @@ class WindowBlock(Block):
 
     def waves(self, t: Complex) -> Waves | None:
         """Return the inverse of waves: `(e^{i t'e}/kappa + (1 - 1/kappa) mean over outputs) / mean over a window`."""
-        if not self.kept:
+        if not self._is_even:
             return None
-        point, near, drawn = (
-            np.array(n) * self.step / 2 for n in (np.ones(len(self.window)), self.window, self.outputs)
-        )
-        gain = product_of(spread_ratio(t, point, near), 1 / self.keep)
+        near, drawn = (np.array(n) * self.step / 2 for n in (self.window, self.outputs))
+        gain = product_of(spread_ratio(t, self.step / 2, near), 1 / self.keep)
         return Waves(gain, product_of(spread_ratio(t, drawn, near), 1 - 1 / self.keep))
 
     def point_count(self, how: How) -> int:
