@@ -24,6 +24,7 @@ import numpy as np
 from versadp.correction.kernel import power_scores
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.wave_kernel import add_waves
+from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
+
+
+LARGEST = 50.0
 
 
 class Seen(NamedTuple):
@@ -141,6 +145,8 @@ class Expanded:
         """Add the scores of the waves, corrected and weighted; return their Hessian."""
         model, (centre, _, _, block) = self.model, self._columns
         alpha, (waves, base) = self.slope(theta), (self.expansion.weights, complex(self.expansion.base))
+        if np.abs(base.imag * alpha).sum() > LARGEST:
+            raise ParameterError("an exponential of the index has left every reasonable model")
         gain, level = self.factors(alpha, base * np.arange(1, len(waves) + 1))
         rate, weights = np.array([-base.imag, base.real]), np.array(waves, dtype=complex)
         share = np.ones(len(score)) if seen.weight is None else seen.weight
