@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from versadp.noise import Window, ZeroInflatedBlock, ZeroInflatedSymmetricLaplace
+from versadp.noise import ResponseBlock, Window, ZeroInflatedBlock, ZeroInflatedSymmetricLaplace
 from versadp.noise.closed import sinc, spread_ratio
 from versadp.noise.window_law import WORDS
 from versadp.schema import Bounded, Categorical
@@ -158,3 +158,55 @@ def test_a_part_keeps_the_coin_of_the_whole():
     assert part.keep == whole.keep
     assert part.window == whole.window[:1]
     assert whole.part({"x", "g"}) is whole
+
+
+# categories as indicators --------------------------------------------------------------------------------------------
+
+MIXED = Window(epsilon=2.5, cells=4, window=3).on(
+    {"g": Categorical(["n", "e", "s"]), "x": Bounded(-1, 3), "h": Categorical([0, 1])}
+)
+CODED = MIXED.coded({"g": (1, 2), "h": (1,)})
+
+
+def indicators(values):
+    """Return x and the indicators of two levels of g and of one of h, from outputs or records (columns, n)."""
+    g, x, h = values
+    return np.array([x, g == 1, g == 2, h == 1], dtype=float)
+
+
+def test_indicators_are_undone_exactly():
+    """Products and waves of a number and two categories of one block, over all records and outputs."""
+    assert CODED.columns == ("x", "g[1]", "g[2]", "h[1]")
+    t = np.array([[0.3, 0.7, -0.4, 1.1], [0.0, 0.0, 0.0, 0.0], [-0.2j, 0.5j, 0.3j, -0.4j]])
+    wrong = replace(CODED, keep=CODED.keep * 1.02, numbers=spoilt(CODED.numbers))
+    for decoder, holds in ((CODED, True), (wrong, False)):
+        centre, weight, shift = decoder.products()
+        gain, level = decoder.waves(t)
+        errors = []
+        for record in lattice(MIXED).T:
+            outputs, chance = law(MIXED, record)
+            e, truth = indicators(outputs) - centre[:, None], indicators(record) - centre
+            errors.append(np.abs(weight * e @ chance - truth).max())
+            errors.append(np.abs(weight * (e * chance) @ e.T + shift - np.outer(truth, truth)).max())
+            waves = (gain.value[:, None] * np.exp(1j * t @ e) + level.value[:, None]) @ chance
+            errors.append(np.abs(waves - np.exp(1j * t @ truth)).max())
+        assert (max(errors) < 1e-12) == holds
+
+
+def test_derivatives_of_indicators():
+    t, h = np.array([[0.3, 0.7, -0.4, 1.1], [-0.2j, 0.5j, 0.3j, -0.4j]]), 1e-6
+    for k in range(2):
+        here = CODED.waves(t)[k]
+        for j, unit in enumerate(np.eye(4)):
+            up, down = (CODED.waves(t + sign * h * unit)[k] for sign in (1, -1))
+            assert (up.value - down.value) / (2 * h) == pytest.approx(here.first[:, j], abs=1e-7)
+            assert (up.first - down.first) / (2 * h) == pytest.approx(here.second[:, :, j], abs=1e-7)
+
+
+def test_randomised_response_is_a_window_of_one():
+    block = ResponseBlock(("g",), levels=3, keep=MIXED.keep).coded({"g": (1, 2)})
+    same = MIXED.part({"g"}).coded({"g": (1, 2)})
+    assert block.columns == same.columns
+    assert block.products().shift == pytest.approx(same.products().shift)
+    t = np.array([[0.3, -0.8]])
+    assert block.waves(t).level.value == pytest.approx(same.waves(t).level.value)

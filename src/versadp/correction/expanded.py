@@ -147,7 +147,7 @@ class Expanded:
         alpha, (waves, base) = self.slope(theta), (self.expansion.weights, complex(self.expansion.base))
         if np.abs(base.imag * alpha).sum() > LARGEST:
             raise ParameterError("an exponential of the index has left every reasonable model")
-        gain, level = self.factors(alpha, base * np.arange(1, len(waves) + 1))
+        gain, level, twist = self.factors(alpha, base * np.arange(1, len(waves) + 1))
         rate, weights = np.array([-base.imag, base.real]), np.array(waves, dtype=complex)
         share = np.ones(len(score)) if seen.weight is None else seen.weight
         add_waves(
@@ -161,6 +161,7 @@ class Expanded:
             np.stack([weights.real, weights.imag], axis=1),
             gain,
             level,
+            twist,
             share,
             score,
             bend := np.zeros((model.size, model.size)),
@@ -171,13 +172,12 @@ class Expanded:
     def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64]) -> Complex:
         """Return the corrected waves of the index of some records at frequencies, (records, M)."""
         alpha, (centre, _, _, block) = self.slope(theta), self._columns
-        (gain, _, _), (level, _, _) = self.factors(alpha, tau)
+        (gain, _, _), (level, _, _), (twist, _, _) = self.factors(alpha, tau)
         out = np.exp(1j * np.outer(theta[self.model.open] @ seen.public[:, some] + alpha @ centre, tau))
         for number in range(len(self.blocks)):
             own = np.flatnonzero(block == number)
-            out *= (
-                gain[:, number] * np.exp(1j * np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)) + level[:, number]
-            )
+            phase = np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)
+            out *= gain[:, number] * np.exp(1j * phase) + (level + 1j * twist)[:, number]
         return np.asarray(out)
 
     def slope(self, theta: Array) -> Array:
@@ -187,13 +187,14 @@ class Expanded:
         return alpha
 
     def factors(self, alpha: Array, tau: NDArray[Any]) -> list[tuple[Array, ...]]:
-        """Return gain and level of each block at frequencies, and their derivatives in the slope; all are real.
+        """Return gain, and level by its real and imaginary part, of each block; with derivatives in the slope.
 
-        Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks.
+        Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks. Gains
+        are real, whatever the frequency: noise is even around the centre.
         """
         size, count = self.units.dim, len(tau)
         shapes = (count, len(self.blocks)), (count, size), (count, size, size)
-        out = [tuple(np.zeros(shape) for shape in shapes) for _ in range(2)]
+        out = [tuple(np.zeros(shape) for shape in shapes) for _ in range(3)]
         at = 0
         for number, each in enumerate(self.blocks):
             own = slice(at, at + len(each.columns))
@@ -201,10 +202,13 @@ class Expanded:
             by_alpha = np.asarray(tau[:, None] / self.units.unit[own], dtype=np.complex128)
             found = each.waves(by_alpha * alpha[own])
             assert found is not None
-            for factor, (value, first, second) in zip(found, out, strict=True):
-                value[:, number] = factor.value.real
-                first[:, own] = (factor.first * by_alpha).real
-                second[:, own, own] = (factor.second * by_alpha[:, :, None] * by_alpha[:, None, :]).real
+            gain, level = (
+                (factor.value, factor.first * by_alpha, factor.second * by_alpha[:, :, None] * by_alpha[:, None, :])
+                for factor in found
+            )
+            parts = [term.real for term in gain], [term.real for term in level], [term.imag for term in level]
+            for (value, first, second), into in zip(parts, out, strict=True):
+                into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
             at = own.stop
         return out
 

@@ -1,7 +1,7 @@
 """Compiled loops of waves: scores and Hessian of `Re Σ_m weight_m e^{i m base u}`, corrected block by block.
 
 A block's factor is `F = gain e^{iτs} + level`, τ = m base, s = alpha_B'e_B; a wave `W = weight e^{iτ public} Π F`.
-With `C = W/F`, `P = C e^{iτs}` and real gain g and level l, whose derivatives in alpha_j are g_j and l_j,
+With `C = W/F`, `P = C e^{iτs}` and a real gain g and a level l, whose derivatives in alpha_j are g_j and l_j,
 
     dW/d alpha_j            = g_j P + iτ e_j g P + l_j C                               score of a noisy column
     d²W/d alpha_j d alpha_h = g_jh P + iτ (e_j g_h + e_h g_j) P - τ² e_j e_h g P + l_jh C     of two in one block
@@ -58,6 +58,7 @@ def add_waves(
     weights: Array,
     gain: tuple[Array, Array, Array],
     level: tuple[Array, Array, Array],
+    twist: tuple[Array, Array, Array],
     share: Array,
     out: Array,
     hessian: Array,
@@ -81,12 +82,12 @@ def add_waves(
         Real and imaginary part of `i base`, one of which is 0.
     weights : array (M, 2)
         Real and imaginary part of each wave's weight.
-    gain, level : tuples of arrays (M, blocks), (M, columns), (M, columns, columns)
-        Values, and derivatives in alpha.
+    gain, level, twist : tuples of arrays (M, blocks), (M, columns), (M, columns, columns)
+        Values, and derivatives in alpha; `level + i twist` is the level.
     share : array (n,)
         The records' weights.
     """
-    (g0, g1, g2), (l0, l1, l2) = gain, level
+    (g0, g1, g2), (l0, l1, l2), (i0, i1, i2) = gain, level, twist
     dim, blocks, size = e.shape[0], g0.shape[1], places.shape[0]
     turn, now = np.empty((2, blocks + 1, LANES)), np.empty((2, blocks + 1, LANES))  # the last is the public part's
     over, wave = np.empty((2, blocks, LANES)), np.empty((2, LANES))
@@ -123,7 +124,7 @@ def add_waves(
                 wave[0, k] = wave[1, k] = 0.0
             for b in range(blocks):
                 for k in range(LANES):
-                    fr, fi = g0[m, b] * now[0, b, k] + l0[m, b], g0[m, b] * now[1, b, k]
+                    fr, fi = g0[m, b] * now[0, b, k] + l0[m, b], g0[m, b] * now[1, b, k] + i0[m, b]
                     scale = 1.0 / (fr * fr + fi * fi)
                     over[0, b, k], over[1, b, k] = fr * scale, -fi * scale
                     kept = wave[0, k]
@@ -133,7 +134,7 @@ def add_waves(
                 straight[k] += ir * wave[0, k] - ii * wave[1, k]
                 bowed[k] += square * wave[0, k]
             for b in range(blocks):
-                whole, part = 0.0, 0.0
+                whole, part, aside = 0.0, 0.0, 0.0
                 for k in range(LANES):
                     c[0, k] = wave[0, k] * over[0, b, k] - wave[1, k] * over[1, b, k]
                     c[1, k] = wave[0, k] * over[1, b, k] + wave[1, k] * over[0, b, k]
@@ -144,14 +145,15 @@ def add_waves(
                     curved[b, k] += square * g0[m, b] * p[0, k]
                     whole += p[0, k]
                     part += c[0, k]
+                    aside += c[1, k]
                 for j in range(dim):
                     if block[j] != b:
                         continue
-                    slope, shift, own = g1[m, j], l1[m, j], g0[m, b]
+                    slope, shift, turned, own = g1[m, j], l1[m, j], i1[m, j], g0[m, b]
                     for k in range(width):
                         pull = e[j, first + k] * own
-                        moved[0, j, k] = slope * p[0, k] + pull * ip[0, k] + shift * c[0, k]
-                        moved[1, j, k] = slope * p[1, k] + pull * ip[1, k] + shift * c[1, k]
+                        moved[0, j, k] = slope * p[0, k] + pull * ip[0, k] + shift * c[0, k] - turned * c[1, k]
+                        moved[1, j, k] = slope * p[1, k] + pull * ip[1, k] + shift * c[1, k] + turned * c[0, k]
                     for k in range(LANES):
                         score[j, k] += moved[0, j, k]
                         pulled[j, k] += slope * ip[0, k]
@@ -159,7 +161,7 @@ def add_waves(
                     if bent:
                         for h in range(dim):
                             if block[h] == b:
-                                inside[j, h] += g2[m, j, h] * whole + l2[m, j, h] * part
+                                inside[j, h] += g2[m, j, h] * whole + l2[m, j, h] * part - i2[m, j, h] * aside
             if bent and blocks > 1:
                 for k in range(LANES):  # 1/W, to divide by
                     scale = wave[0, k] * wave[0, k] + wave[1, k] * wave[1, k]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise.closed import Complex, Products, Waves
+    from versadp.noise.coded import Coded
     from versadp.noise.points import How, Points
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
@@ -166,6 +167,10 @@ class Block(ABC):
     def part(self, columns: Collection[str]) -> Block:  # noqa: ARG002 - for blocks to override
         """Return the noise of some of the columns alone, for models of no others, if those tell nothing of it."""
         return self
+
+    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:  # noqa: ARG002 - for blocks to override
+        """Return the block with indicators of some levels in place of its categories, where it has such an inverse."""
+        return None
 
     def products(self) -> Products | None:
         """Return what undoes the noise in columns and in products of two, where that is known in closed form."""

@@ -125,3 +125,24 @@ def product_of(factors: tuple[Complex, Complex, Complex], scale: float) -> Facto
     once = np.broadcast_to(value[:, None], (len(value), size, size)).copy()
     once[:, every, every] = first
     return Factor(scale * value.prod(axis=1), scale * once.prod(axis=2), scale * times.prod(axis=3))
+
+
+def joined(*factors: Factor) -> Factor:
+    """Return the product of factors of different columns.
+
+    Examples
+    --------
+    >>> one = Factor(np.array([2.0]), np.array([[3.0]]), np.array([[[4.0]]]))
+    >>> joined(one, one)
+    Factor(value=array([4.]), first=array([[6., 6.]]), second=array([[[8., 9.],
+            [9., 8.]]]))
+    """
+    whole, *others = factors
+    for other in others:
+        (v, f, s), (w, g, r) = whole, other
+        first = np.concatenate([f * w[:, None], g * v[:, None]], axis=1)
+        cross = f[:, :, None] * g[:, None, :]
+        above = np.concatenate([s * w[:, None, None], cross], axis=2)
+        below = np.concatenate([cross.swapaxes(1, 2), r * v[:, None, None]], axis=2)
+        whole = Factor(v * w, first, np.concatenate([above, below], axis=1))
+    return whole

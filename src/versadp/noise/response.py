@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.coded import Coded
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
 
@@ -155,6 +156,12 @@ class ResponseBlock(Block):
         weights = np.full((self.levels, codes.shape[0]), (1 - 1 / self.keep) / self.levels)
         weights[codes, np.arange(codes.shape[0])] += 1 / self.keep
         return weights
+
+    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded:
+        """Return the category as indicators."""
+        from versadp.noise.coded import Category, Coded
+
+        return Coded(self.keep, None, (Category(self.column, self.levels, levels[self.column]),))
 
     def point_count(self, how: How) -> int:  # noqa: ARG002 - there is nothing to draw
         """Return the number of levels."""

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise.closed import Complex
+    from versadp.noise.coded import Coded
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
 
@@ -325,6 +326,17 @@ class WindowBlock(Block):
             name: tuple(fact[j] for j in at) for name, fact in facts.items() if isinstance(fact, tuple)
         }
         return replace(self, **some, coin=self.kept)
+
+    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:
+        """Return the block with indicators in place of its categories: all of its columns."""
+        from versadp.noise.coded import Category, Coded
+
+        if not self._is_even:
+            return None
+        flags = zip(self.columns, self.last, self.category, strict=True)
+        chosen = tuple(Category(name, m + 1, levels[name]) for name, m, flag in flags if flag)
+        rest = {name for name, flag in zip(self.columns, self.category, strict=True) if not flag}
+        return Coded(self.keep, self.part(rest) if rest else None, chosen)
 
     @property
     def _is_even(self) -> bool:
