@@ -70,9 +70,8 @@ def spoilt(block):
 
 def scores(blocks, decoders, record, response, expansion=SQUARED):
     """Return expected score and Hessian over all outputs, and the true ones; public are a column of 1.7 and 0.9."""
-    units = Units.plain(
-        {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
-    )
+    bounds = {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
+    units = Units.plain(bounds, np.array([0.0, 0.3, -0.2]))
     columns = np.array([-1, 0, 1]) if response else np.array([-1, 0, 2])
     model = LinearModel(Squared(), columns, 2 if response else -1)
     outputs, chance = every_output(blocks, record)
@@ -116,6 +115,7 @@ def test_hessians_are_derivatives_of_scores(loss, kind):
     units = Units.plain(
         {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
     )
+    units = replace(units, centre=np.array([0.0, 0.3, -0.2]))
     model = LinearModel(Squared(), np.array([-1, 2, 0, -1, 1]), -1)
     released = rng.uniform(-1, 1, (3, n))
     public, y, weight = rng.normal(size=(n, 2)), rng.normal(size=n), rng.uniform(0, 2, n)

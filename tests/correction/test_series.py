@@ -99,6 +99,20 @@ def test_logistic_regression_from_windows(noise, n):
     assert (np.abs(np.asarray(naive.params) - truth) > 5 * np.asarray(naive.bse)).any()
 
 
+def test_models_without_an_intercept():
+    """Columns are then not centred, and the centre of a block is part of the index."""
+    rng, n = np.random.default_rng(5), 40_000
+    x = rng.uniform(1, 3, (n, 2))
+    y = (rng.random(n) < expit(x @ [1.0, -0.8])).astype(float)
+    schema = vdp.Schema({"a": vdp.Bounded(1, 3), "b": vdp.Bounded(1, 3), "y": vdp.Public()})
+    release = vdp.Mechanism(schema, noise={("a", "b"): Window(6.0)}).release(
+        pa.table({"a": x[:, 0], "b": x[:, 1], "y": y}), key=KEY
+    )
+    found = vdp.fit(release, "y ~ a + b - 1", loss="logistic")
+    assert (np.abs(np.asarray(found.params) - [1.0, -0.8]) < 5 * np.asarray(found.bse)).all()
+    assert np.asarray(found.bse).max() < 0.1
+
+
 def test_poisson_regression_from_windows():
     rng, n = np.random.default_rng(2), 20_000
     x = rng.uniform(-1, 1, (n, 3))

@@ -157,6 +157,7 @@ class Expanded:
             seen.public,
             theta[model.open] @ seen.public + alpha @ centre,
             alpha,
+            centre,
             rate,
             np.stack([weights.real, weights.imag], axis=1),
             gain,

@@ -7,8 +7,10 @@ With `C = W/F`, `P = C e^{iτs}` and a real gain g and a level l, whose derivati
     d²W/d alpha_j d alpha_h = g_jh P + iτ (e_j g_h + e_h g_j) P - τ² e_j e_h g P + l_jh C     of two in one block
                             = (dW/d alpha_j)(dW/d alpha_h)/W                             of two in different blocks
 
-and a public column p has the derivative iτ p. Sums over m are taken record by record first, so that products of columns
-are real and taken once. Several records are worked on side by side, for the sake of the processor.
+and a public column p has the derivative iτ p. The centre of a column is public too: with centres c, W has a factor
+`e^{iτ alpha'c}` more, dW/d alpha_j a term iτ c_j W, and of two in one block `iτ (c_j W_h + c_h W_j) + τ² c_j c_h W`.
+Sums over m are taken record by record first, so that products of columns are real and taken once. Several records are
+worked on side by side, for the sake of the processor.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ def add_waves(
     design: Array,
     public: Array,
     alpha: Array,
+    centre: Array,
     rate: Array,
     weights: Array,
     gain: tuple[Array, Array, Array],
@@ -75,9 +78,9 @@ def add_waves(
     places : array (p,)
         For each coefficient its noisy column, or -1 - k for column k of `design` (public columns, n).
     public : array (n,)
-        The public part of the index.
-    alpha : array (columns,)
-        The slope of the index.
+        The public part of the index, centres included.
+    alpha, centre : array (columns,)
+        The slope of the index, and where columns have their e = 0.
     rate : array (2,)
         Real and imaginary part of `i base`, one of which is 0.
     weights : array (M, 2)
@@ -150,10 +153,13 @@ def add_waves(
                     if block[j] != b:
                         continue
                     slope, shift, turned, own = g1[m, j], l1[m, j], i1[m, j], g0[m, b]
+                    cr, ci = centre[j] * ir, centre[j] * ii
                     for k in range(width):
                         pull = e[j, first + k] * own
                         moved[0, j, k] = slope * p[0, k] + pull * ip[0, k] + shift * c[0, k] - turned * c[1, k]
                         moved[1, j, k] = slope * p[1, k] + pull * ip[1, k] + shift * c[1, k] + turned * c[0, k]
+                        moved[0, j, k] += cr * wave[0, k] - ci * wave[1, k]
+                        moved[1, j, k] += cr * wave[1, k] + ci * wave[0, k]
                     for k in range(LANES):
                         score[j, k] += moved[0, j, k]
                         pulled[j, k] += slope * ip[0, k]
@@ -194,6 +200,8 @@ def add_waves(
                         for k in range(width):
                             ej, eh = e[j, first + k], e[h, first + k]
                             total += ej * eh * curved[block[j], k] + ej * pulled[h, k] + eh * pulled[j, k]
+                            total += centre[h] * crossed[j, k] + centre[j] * crossed[h, k]
+                            total -= centre[j] * centre[h] * bowed[k]
                 elif j < 0 and h < 0:
                     for k in range(width):
                         total += design[-1 - j, first + k] * design[-1 - h, first + k] * bowed[k]

@@ -107,6 +107,11 @@ def _by_points(problem: Problem, method: str, extension: str | Extension | None,
             f"method {method!r} is for zero-inflated Laplace noise on one block, and this model touches other noise",
             hint="use method 'efficient' or 'drcl'",
         )
+    if problem.design is not None and problem.design.coded:
+        raise ParameterError(
+            "private categories are undone in closed form only: squared, logistic and poisson loss",
+            hint="use one of these with method 'efficient'; Release.augment serves any learner",
+        )
     how = How(draws, as_extension("zero" if extension is None else extension))
     check_count(math.prod(block.point_count(how) for block in problem.blocks))
     return Drawn(problem.model, problem.units, problem.blocks, how)

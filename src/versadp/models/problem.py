@@ -9,6 +9,7 @@ column has its zero. Coefficients and covariance are mapped back linearly.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
 from versadp.formula.design import PUBLIC, Design, make_design
-from versadp.models.source import MemorySource, Reader, ReleaseSource, numbers_of, public_numbers
+from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, numbers_of, public_numbers
+from versadp.noise.coded import indicator
 from versadp.noise.units import Units
-from versadp.schema import Bounded
+from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.release.release import Release
+    from versadp.schema import Schema
 
     Array = NDArray[np.float64]
     AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
@@ -107,10 +110,11 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
     size : int, optional
         Number of parameters of a user's loss.
     """
-    if not release.mechanism.schema.numeric:
+    schema = release.mechanism.schema
+    if not schema.numeric and (formula is None or not schema.categorical):
         raise ParameterError(
             "the release has no noisy numeric column",
-            hint="models with categories are to come; Release.augment serves them already",
+            hint="a category stands in a formula, e.g. y ~ C(region)",
         )
     if loss.needs_formula == (formula is None):
         raise ParameterError(
@@ -119,7 +123,19 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
         )
     if formula is None:
         return _record_problem(release, loss, weights, size)
-    return _formula_problem(release, make_design(formula, release.mechanism.schema), loss, weights)
+    return _formula_problem(release, make_design(formula, schema, partial(_public_levels, release)), loss, weights)
+
+
+def _public_levels(release: Release, name: str) -> list[str] | None:
+    """Return the values of a public column that holds text, over all records; None if it holds numbers."""
+    if name not in release.mechanism.schema.public or is_number(release.types.field(name).type):
+        return None
+    seen: set[Any] = set()
+    for handle in release.handles():
+        seen |= set(release.read(handle, [name]).column(name).unique().to_pylist())
+    if None in seen:
+        raise DataError(f"public column {name!r} has missing values", hint="give them a level of their own")
+    return sorted(map(str, seen))
 
 
 def _touched(release: Release, used: set[str]) -> tuple[Block, ...]:
@@ -130,7 +146,7 @@ def _touched(release: Release, used: set[str]) -> tuple[Block, ...]:
 def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True) -> Units:
     """Return noise units if one block declares them, else widths."""
     columns = release.mechanism.schema.columns
-    bounds = {name: _bounds(columns[name]) for block in blocks for name in block.columns}
+    bounds = {name: _bounds(columns.get(name)) for block in blocks for name in block.columns}
     plain = Units.plain(bounds)
     centre = plain.middle if centred else np.zeros(plain.dim)
     noise = blocks[0].units(centre) if len(blocks) == 1 else None
@@ -138,7 +154,9 @@ def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True)
 
 
 def _bounds(column: Any) -> tuple[float, float]:
-    """Return the bounds of a number, or of the numbers of levels."""
+    """Return the bounds of a number, of the numbers of levels, or of an indicator."""
+    if column is None:
+        return 0.0, 1.0
     return (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, len(column.levels) - 1.0)
 
 
@@ -151,20 +169,56 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records")
     public = _public_columns(release, design)
-    blocks = _touched(release, set(design.used))
+    blocks = _coded(_touched(release, set(design.used)), design, schema)
     units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
     coding = _coding(release, design, loss) if design.response < 0 else None
     open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if design.linear else None
-    source = _source(release, Reader(units, public, design, open_terms, coding), weights)
+    source = _source(release, Reader(units, public, design, open_terms, coding, _levels(design, schema)), weights)
     if design.response >= 0 and not loss.residual:
         _check_natural(loss, design, units, schema.columns[schema.numeric[design.response]])
     if design.linear:
-        columns = tuple(PUBLIC if c < 0 else units.names.index(schema.numeric[c]) for c in design.columns)
+        columns = _places(design, units, schema)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
         return _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     every = (np.arange(size),)
     model = FormulaModel(loss, design, units)
     return Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
+
+
+def _coded(blocks: tuple[Block, ...], design: Design, schema: Schema) -> tuple[Block, ...]:
+    """Return blocks with indicators in place of the categories that a design has."""
+    levels: dict[str, tuple[int, ...]] = {}
+    for one in design.indicators:
+        if one is not None:
+            levels[one.column] = (*levels.get(one.column, ()), one.level)
+    if levels and not design.linear:
+        raise ParameterError(
+            "private categories beside functions of noisy columns are to come", hint="noisy columns as they are"
+        )
+    out = [block.coded(levels) if set(block.columns) & set(schema.categorical) else block for block in blocks]
+    if None in out:
+        raise ParameterError("the noise of a category of this model has no inverse by its levels")
+    return tuple(out)  # type: ignore[arg-type] # what closed forms ask of a block
+
+
+def _levels(design: Design, schema: Schema) -> dict[str, tuple[str, Any]]:
+    """Return the category and the level of each indicator."""
+    out: dict[str, tuple[str, Any]] = {}
+    for one in design.indicators:
+        if one is not None:
+            column = schema.columns[one.column]
+            assert isinstance(column, Categorical)
+            out[indicator(one.column, one.level)] = one.column, column.levels[one.level]
+    return out
+
+
+def _places(design: Design, units: Units, schema: Schema) -> tuple[int, ...]:
+    """Return for each coefficient its noisy column in the units of the fit, or -1."""
+    out = []
+    for place, one in zip(design.columns, design.indicators, strict=True):
+        name = None if place == PUBLIC else schema.numeric[place] if one is None else indicator(one.column, one.level)
+        out.append(PUBLIC if name is None else units.names.index(name))
+    return tuple(out)
 
 
 def _check_natural(loss: IndexLoss, design: Design, units: Units, response: Any) -> None:
@@ -271,6 +325,6 @@ def _public_columns(release: Release, design: Design) -> tuple[str, ...]:
     used = tuple(name for name in design.used if name in release.mechanism.schema.public)
     numbers = public_numbers(release)
     for name in used:
-        if name not in numbers:
-            raise ParameterError(f"public column {name!r} holds text", hint="declare numeric dummies (0 and 1) for it")
+        if name not in numbers and name not in design.terms.texts:
+            raise ParameterError(f"public column {name!r} holds text", hint=f"write C({name}) for its levels")
     return used

@@ -6,7 +6,7 @@ reads only the columns that the model uses. A release of moderate size is read o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from versadp.correction.model import Records, finite
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class Reader:
         The public terms of a linear design.
     coding : callable, optional
         From a public response to what the loss needs.
+    levels : mapping of str to pair
+        Noisy columns that are indicators: the category, and the level.
     raw : bool
         Keep the noisy columns as they were released, too.
     """
@@ -56,17 +58,19 @@ class Reader:
     design: Design | None = None
     open_terms: Terms | None = None
     coding: Callable[[Array], Array] | None = None
+    levels: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
     raw: bool = False
 
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
-        return [*self.units.names, *self.public]
+        noisy = (self.levels[name][0] if name in self.levels else name for name in self.units.names)
+        return list(dict.fromkeys([*noisy, *self.public]))
 
     def records(self, table: Any, weight: Array | None) -> Records:
         """Return records in the units of the fit."""
-        noisy = [numbers_of(table.column(name)) for name in self.units.names]
-        public = {name: numbers_of(table.column(name)) for name in self.public}
+        noisy = [self._noisy(table, name) for name in self.units.names]
+        public = {name: values_of(table.column(name)) for name in self.public}
         rows = table.num_rows
         design = response = None
         if self.open_terms is not None:
@@ -76,6 +80,14 @@ class Reader:
             response = self.coding(finite(self.design.response_at(public)))
         released = np.array(noisy).reshape(self.units.dim, rows) if self.raw else None
         return Records(self.units.from_columns(noisy, rows), public, design, response, weight, released)
+
+    def _noisy(self, table: Any, name: str) -> Array:
+        if name not in self.levels:
+            return numbers_of(table.column(name))
+        import pyarrow.compute as pc
+
+        column, level = self.levels[name]
+        return numbers_of(pc.equal(table.column(column), level))
 
 
 @dataclass(frozen=True)
@@ -142,9 +154,18 @@ def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
     return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
 
 
-def public_numbers(release: Release) -> list[str]:
-    """Return the public columns that hold numbers or true/false."""
+def values_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return a public column: numbers as floats, text as it is."""
+    return numbers_of(column) if is_number(column.type) else np.asarray(column.to_pylist(), dtype=object)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a column holds numbers, or true and false."""
     import pyarrow.types as pt
 
-    kinds = {name: release.types.field(name).type for name in release.mechanism.schema.public}
-    return [name for name, kind in kinds.items() if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)]
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind))
+
+
+def public_numbers(release: Release) -> list[str]:
+    """Return the public columns that hold numbers or true/false."""
+    return [name for name in release.mechanism.schema.public if is_number(release.types.field(name).type)]

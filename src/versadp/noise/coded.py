@@ -109,6 +109,9 @@ class Coded:
         own = () if self.numbers is None else self.numbers.columns
         return (*own, *(name for category in self.categories for name in category.names))
 
+    def units(self, centre: Array) -> None:
+        """Return none: its noise is not Laplace."""
+
     def point_count(self, how: How) -> int:  # noqa: ARG002 - as all blocks
         """Return more than anybody works with: indicators are undone in closed form."""
         return MAX_POINTS + 1
