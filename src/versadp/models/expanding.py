@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.correction.expanded import Seen
     from versadp.engine import Engine
+    from versadp.estimation import Moments
     from versadp.models.problem import Problem
 
     Array = NDArray[np.float64]
 
 ROUNDS = 20
 NEAR = 0.3  # standard errors
+FAR = 100.0  # a first guess of an index this wide is none
 
 
 def expanded(problem: Problem, sample: Records, engine: Engine, seed: int) -> tuple[Problem, Array] | None:
@@ -49,7 +51,7 @@ def expanded(problem: Problem, sample: Records, engine: Engine, seed: int) -> tu
             form = replace(form, expansion=found)
             family = Family((form,), MemorySource((sample,)), form.model.size, engine, seed)
         now = family.moments(theta, np.ones(1))
-        if np.linalg.eigvalsh(now.hessian)[0] <= 0:
+        if not _is_convex(now):
             break
         move = -np.linalg.solve(now.hessian, now.score[0])
         near, within = bool((np.abs(move) < NEAR * np.sqrt(np.diag(now.covariance()))).all()), law
@@ -59,6 +61,12 @@ def expanded(problem: Problem, sample: Records, engine: Engine, seed: int) -> tu
         if near:
             break
     return replace(problem, expansion=form.expansion), theta
+
+
+def _is_convex(moments: Moments) -> bool:
+    """Tell whether a Newton step leads anywhere."""
+    finite = np.isfinite(moments.hessian).all() and np.isfinite(moments.score).all()
+    return bool(finite and np.linalg.eigvalsh(moments.hessian)[0] > 0)
 
 
 def serves(problem: Problem, sample: Records, theta: Array) -> bool:
@@ -101,5 +109,8 @@ def _start(problem: Problem, form: Expanded, seen: Seen, sample: Records) -> Arr
     slope, bend = (float(each[0]) for each in loss.derivatives(at, np.zeros(1), 2))
     line = replace(form, expansion=Expansion(linear=slope))
     score, _ = line.evaluate(seen, np.zeros(form.model.size), np.ones((1, 1)), hessian=False)
-    theta = -np.linalg.solve(seen.squares, score.sum(axis=(0, 1))) / bend
-    return np.asarray(theta if lift is None else theta + at * lift)
+    with np.errstate(all="ignore"):  # a corrected mean response may be one that the loss never gives
+        theta = -np.linalg.solve(seen.squares, score.sum(axis=(0, 1))) / bend + (0.0 if lift is None else at * lift)
+    if not np.isfinite(theta).all() or index_law(form, seen, theta).width > FAR:
+        return plain_fit(problem.model, problem.units, sample)
+    return np.asarray(theta)
