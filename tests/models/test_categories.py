@@ -103,6 +103,16 @@ def test_public_categories_interact(releases):
     assert tuple(found.names)[-3:] == ("y:C(city)[a]", "y:C(city)[b]", "y:C(city)[new c]")
 
 
+def test_a_release_of_categories_alone():
+    """Means by level, against those of the raw records."""
+    table = people().select(["g", "z"])
+    schema = vdp.Schema({"g": Categorical(LEVELS), "z": vdp.Public()})
+    found = vdp.fit(vdp.Mechanism(schema, noise={"g": Window(2.0)}).release(table, key=KEY), "z ~ C(g) - 1")
+    raw = table.to_pandas().groupby("g")["z"].mean()[LEVELS].to_numpy()
+    assert (np.abs(np.asarray(found.params) - raw) < 5 * np.asarray(found.bse)).all()
+    assert np.asarray(found.bse).max() < 0.05
+
+
 def test_designs():
     design = make_design("y ~ x0 + C(g)", SCHEMA)
     assert design.columns == (PUBLIC, 0, CODED, CODED, CODED)

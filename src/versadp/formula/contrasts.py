@@ -104,6 +104,8 @@ def _category(factor: str, levels_of: Callable[[str], Sequence[Any] | None]) -> 
         if not factor.startswith("C("):
             return None
         raise ParameterError(f"{name!r} in C() is no category", hint="numbers stand in a formula as they are")
+    if len(levels) < 2:
+        raise ParameterError(f"{name!r} has one level only, which tells nothing", hint="leave it out")
     if any("`" in str(level) for level in levels):
         raise ParameterError(f"a level of {name!r} holds a backtick, which formulas use for other things")
     if reference is not None and reference not in levels:

@@ -111,19 +111,19 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
         Number of parameters of a user's loss.
     """
     schema = release.mechanism.schema
-    if not schema.numeric and (formula is None or not schema.categorical):
-        raise ParameterError(
-            "the release has no noisy numeric column",
-            hint="a category stands in a formula, e.g. y ~ C(region)",
-        )
     if loss.needs_formula == (formula is None):
         raise ParameterError(
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
-    if formula is None:
+    design = None if formula is None else make_design(formula, schema, partial(_public_levels, release))
+    if not schema.numeric and (design is None or not design.coded):
+        raise ParameterError(
+            "the release has no noisy numeric column", hint="a category stands in a formula, e.g. y ~ C(region)"
+        )
+    if design is None:
         return _record_problem(release, loss, weights, size)
-    return _formula_problem(release, make_design(formula, schema, partial(_public_levels, release)), loss, weights)
+    return _formula_problem(release, design, loss, weights)
 
 
 def _public_levels(release: Release, name: str) -> list[str] | None:
