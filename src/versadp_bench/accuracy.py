@@ -13,6 +13,7 @@ from versadp.display.progress import bar
 from versadp.engine import as_engine
 from versadp.errors import InsecureWarning
 from versadp_bench.settings import HALF, MEANS, SETTINGS, MeanSetting, Setting
+from versadp_bench.windows import WINDOWS, WindowSetting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Replication = tuple[Array, Array, str]
 
-ROWS: dict[str, Setting | MeanSetting] = {**MEANS, **SETTINGS}
+ROWS: dict[str, Setting | MeanSetting | WindowSetting] = {**MEANS, **SETTINGS, **WINDOWS}
 
 
 @lru_cache(maxsize=32)
@@ -87,7 +88,7 @@ def accuracy_row(
     spread = np.sqrt(np.nanmean(wrong**2, axis=0))
     covered = np.abs(wrong[ok]) < 1.959964 * errors[ok]
     bias = np.abs(wrong[ok].mean(axis=0)) / wrong[ok].std(axis=0) if ok.any() else np.zeros(1)
-    slopes = slice(1, None) if isinstance(row, Setting) and row.intercept is not None else slice(None)
+    slopes = slice(None) if isinstance(row, MeanSetting) or row.intercept is None else slice(1, None)
     return {
         "row": name,
         "method": method,

@@ -157,11 +157,13 @@ def test_whole_numbers_and_truth_values_are_numbers():
         ("nope ~ age", "not there: 'nope'"),
         ("y ~ np.log(nope)", "not there: 'nope'"),
         ("y ~ pid", "id column"),
-        ("y ~ region", "private categories in formulas are to come"),
-        ("region ~ age", "private categories in formulas are to come"),
-        ("y ~ age:region", "private categories in formulas are to come"),
-        ("y ~ C(region)", "C() is to come"),
-        ("y ~ C(w)", "C() is to come"),
+        ("region ~ age", "stands on the right side as it is"),
+        ("y ~ I(region == 'n')", "stands on the right side as it is"),
+        ("y ~ age:region", "interactions of the private category 'region' are to come"),
+        ("y ~ C(w)", "'w' in C() is no category"),
+        ("y ~ np.log(C(region))", "C() stands on its own"),
+        ("y ~ C(region, sum)", "treatment coding is"),
+        ("y ~ C(region, treatment('nowhere'))", "none of its levels"),
         ("np.log(income) ~ age", "function of noisy columns"),
         ("{income + w} ~ age", "function of noisy columns"),
         ("income:w ~ age", "function of noisy columns"),
@@ -246,7 +248,7 @@ def test_errors_of_data_show_no_value():
         with pytest.raises(ParameterError) as caught:
             design.evaluate(fine | bad)
         assert "7" not in str(caught.value)
-    with pytest.raises(ParameterError, match="numeric dummies"):
+    with pytest.raises(ParameterError, match="plain numbers"):
         design.evaluate(fine | {"w": np.array(["secret"], dtype=object)})
     with pytest.raises(ParameterError, match="missing columns: 'w'"):
         design.evaluate({"age": fine["age"], "y": fine["y"]})

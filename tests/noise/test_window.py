@@ -292,5 +292,5 @@ def test_too_many_points_are_refused():
     with pytest.raises(ParameterError, match="too many"):
         release.augment(draws=3)
     with pytest.raises(ParameterError, match="too many"):
-        vdp.fit(release, "y ~ x0")
+        vdp.fit(release, "y ~ x0 + x1 + x2 + x3 + x4 + x5", method="drcl")
     assert How(3, as_extension("zero")).draws == 3

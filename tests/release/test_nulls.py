@@ -270,7 +270,9 @@ DATES = vdp.Mechanism(vdp.Schema({"e": COLUMNS["e"], "y": vdp.Public()}), noise=
 def test_a_time_of_day_is_dropped_and_dates_beyond_the_bounds_are_clamped():
     days = pd.to_datetime(["1990-01-01", "2026-12-31", "2000-02-29"])
     late = days + pd.Timedelta("23h59min")
-    plain, timed = (DATES.release(pd.DataFrame({"e": d, "y": [0, 1, 2]}), key=KEY, shuffle=False).frame for d in (days, late))
+    plain, timed = (
+        DATES.release(pd.DataFrame({"e": d, "y": [0, 1, 2]}), key=KEY, shuffle=False).frame for d in (days, late)
+    )
     pd.testing.assert_frame_equal(plain, timed)
     assert plain["e"].dtype.kind == "M"
     beyond = pd.DataFrame({"e": pd.to_datetime(["1980-05-05", "2036-12-31", "2000-02-29"]), "y": [0, 1, 2]})

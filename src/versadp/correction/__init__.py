@@ -1,6 +1,7 @@
-"""Undoing the noise in expectation: the operator T^-1, evaluated in four ways.
+"""Undoing the noise in expectation: the operator T^-1, evaluated in five ways.
 
     points          the product of the inverses of the blocks that a model touches        any loss, any blocks
+    closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
@@ -11,6 +12,7 @@ and everything is in noise units, a column divided by its noise scale, so that t
 
 from versadp.correction.analytic import Analytic
 from versadp.correction.drawn import Drawn
+from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
 from versadp.correction.signed import Rows, Signed, stratified
@@ -20,6 +22,7 @@ __all__ = [
     "CustomLaplacian",
     "CustomModel",
     "Drawn",
+    "Expanded",
     "FormulaModel",
     "IndexModel",
     "Laplacian",
@@ -28,5 +31,6 @@ __all__ = [
     "Records",
     "Rows",
     "Signed",
+    "as_linear",
     "stratified",
 ]

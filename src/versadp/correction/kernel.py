@@ -218,6 +218,33 @@ def add_terms(
 
 
 @summing
+def power_scores(
+    m: Array,
+    e: Array,
+    block: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    level: Array,
+    one_coin: Array,
+    shift: Array,
+    out: Array,
+) -> None:
+    """Write `m level`, and in noisy columns `e_j Σ_B one_coin e + shift_j` beside it, to `out` (n, p).
+
+    `e` is (columns, n), B the block of a column; `columns` has for each coefficient its column, or -1 for a public one.
+    """
+    along = np.empty(block.max() + 1)
+    for i in range(m.shape[0]):
+        along[:] = 0.0
+        for j in range(e.shape[0]):
+            along[block[j]] += one_coin[j] * e[j, i]
+        for k in range(m.shape[1]):
+            j = columns[k]
+            out[i, k] = m[i, k] * level[i]
+            if j >= 0:
+                out[i, k] += e[j, i] * along[block[j]] + shift[j]
+
+
+@summing
 def weighted_squares(m: Array, weight: Array) -> Array:
     """Return the sum of `weight m m'` over the rows of m, without an array of weighted rows."""
     size = m.shape[1]

@@ -163,6 +163,8 @@ class LinearModel(IndexModel):
         For each coefficient its noisy column, or -1 for a public one; those stand in `Records.design`, in order.
     response : int
         The noisy column that is the response, or -1 for a public one, which stands in `Records.response`.
+    coding : tuple of float
+        A noisy response is `coding[0] + coding[1]` times that column.
     """
 
     loss: IndexLoss
@@ -170,6 +172,7 @@ class LinearModel(IndexModel):
     response: int = -1
     bandwidth: float = 0.0
     window: float = 0.0
+    coding: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
@@ -202,7 +205,7 @@ class LinearModel(IndexModel):
         m[:, self.open] = public if record is None else public[record]
         m[:, self.noisy] = z[:, self.columns[self.noisy]]
         if self.response >= 0:
-            return m, z[:, self.response].copy()
+            return m, self.coding[0] + self.coding[1] * z[:, self.response]
         y = self.target(records)
         return m, y if record is None else y[record]
 

@@ -13,20 +13,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import ParameterError
+from versadp.formula.contrasts import spread
 from versadp.formula.expression import Expression, parse_expression, quote
 from versadp.formula.terms import Terms, read_columns
-from versadp.schema import Schema
+from versadp.schema import Categorical, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from versadp.formula.contrasts import Coefficient, Indicator
 
     Array = NDArray[np.float64]
 
 PUBLIC = -1
 MIXED = -2
+CODED = -3
 _EXAMPLE = 'e.g. "y ~ age + np.log1p(income)"'
 
 
@@ -42,7 +46,8 @@ class Design:
         Names of the coefficients, "Intercept" first.
     columns : tuple of int
         For each coefficient the index of the noisy column (into `schema.numeric`) if the term is just that column, -1
-        if it uses public columns only, -2 if it is any other function of noisy columns.
+        if it uses public columns only, -2 if it is any other function of noisy columns, -3 if it is the indicator of a
+        level of a private category.
     response : int
         Index of the noisy column on the left, or -1 for an expression of public columns.
     response_name : str
@@ -51,6 +56,8 @@ class Design:
         The columns that the formula uses, in the schema's order.
     terms : Terms
         The right side.
+    indicators : tuple of Indicator or None
+        For each coefficient the level of a private category that it belongs to, if it does.
     """
 
     formula: str
@@ -61,6 +68,12 @@ class Design:
     used: tuple[str, ...]
     terms: Terms = field(repr=False)
     left: Expression = field(repr=False)
+    indicators: tuple[Indicator | None, ...] = ()
+
+    @property
+    def coded(self) -> bool:
+        """True if private categories are among the terms."""
+        return CODED in self.columns
 
     @property
     def linear(self) -> bool:
@@ -96,7 +109,9 @@ class Design:
         return read[self.left.bare].copy() if self.left.bare is not None else self.left.evaluate(read)
 
 
-def make_design(formula: str, schema: Schema) -> Design:
+def make_design(
+    formula: str, schema: Schema, public_levels: Callable[[str], Sequence[Any] | None] = lambda _: None
+) -> Design:
     """Read a formula against a schema.
 
     Parameters
@@ -104,6 +119,8 @@ def make_design(formula: str, schema: Schema) -> Design:
     formula : str
         Left side a noisy column, or any expression of public columns; right side terms of numeric columns.
     schema : Schema
+    public_levels : callable
+        The levels of a public column if it holds text; they are not in the schema.
 
     Raises
     ------
@@ -125,21 +142,43 @@ def make_design(formula: str, schema: Schema) -> Design:
     if len(left) != 1 or not left[0]:
         raise ParameterError("the left side of the formula must be one response", hint=_EXAMPLE)
     response = parse_expression(" * ".join(f"({factor})" for factor in left[0]) if len(left[0]) > 1 else left[0][0])
-    names = tuple(":".join(map(_plain, term)) or "Intercept" for term in right)
-    terms = Terms(names, tuple(right))
+    _check_names({*response.columns}, schema)
+
+    def levels_of(name: str) -> Sequence[Any] | None:
+        column = schema.columns.get(name)
+        return column.levels if isinstance(column, Categorical) else public_levels(name)
+
+    each = spread(right, levels_of)
+    names = tuple(one.name for one in each)
+    terms = Terms(names, tuple(one.factors for one in each))
     found = {*response.columns, *terms.columns}
-    _check_names(found, schema)
+    indicators = tuple(_private(one, schema) for one in each)
+    _check_names(found - {one.column for one in indicators if one is not None}, schema)
     _check_repeats(terms, response)
     return Design(
         formula=formula,
         names=names,
-        columns=tuple(_kind(term, schema) for term in terms.expressions),
+        columns=tuple(
+            CODED if one is not None else _kind(term, schema)
+            for term, one in zip(terms.expressions, indicators, strict=True)
+        ),
         response=_response(response, schema),
         response_name=_plain(response.text),
         used=tuple(name for name in schema.columns if name in found),
         terms=terms,
         left=response,
+        indicators=indicators,
     )
+
+
+def _private(coefficient: Coefficient, schema: Schema) -> Indicator | None:
+    """Return the level of a private category that a coefficient belongs to, if it does."""
+    private = [level for level in coefficient.indicators if level.column in schema.categorical]
+    if private and len(coefficient.factors) > 1:
+        raise ParameterError(
+            f"interactions of the private category {private[0].column!r} are to come", hint="each on its own"
+        )
+    return private[0] if private else None
 
 
 def _parse(formula: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
@@ -221,8 +260,8 @@ def _check_names(found: set[str], schema: Schema) -> None:
         raise ParameterError(f"the formula names a column that is not there: {words}", hint=f"columns: {there}")
     if private := sorted(found & set(schema.categorical)):
         raise ParameterError(
-            f"private categories in formulas are to come: {', '.join(map(repr, private))}",
-            hint="Release.augment serves them already, with any learner that takes negative weights",
+            f"a private category stands on the right side as it is, and nowhere else: {', '.join(map(repr, private))}",
+            hint="e.g. y ~ age + C(region); Release.augment serves any use of it",
         )
 
 

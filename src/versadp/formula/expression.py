@@ -91,6 +91,12 @@ class Expression:
         return _unalias(tree.id, self._aliases) if isinstance(tree, ast.Name) else None
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are compared with text."""
+        found = (_with_text(node) for node in ast.walk(self._tree))
+        return tuple(dict.fromkeys(_unalias(name, self._aliases) for name in found if name is not None))
+
+    @property
     def key(self) -> str:
         """The same text for expressions that differ in spaces, brackets and I() only."""
         return self.bare or ast.dump(_without_identity(self._tree)) + str(self._aliases)
@@ -143,8 +149,9 @@ def parse_expression(text: str) -> Expression:
 
 def _check(node: ast.expr, found: dict[str, None]) -> None:
     """Refuse everything that is not arithmetic of one record's columns; note the columns."""
-    if isinstance(node, ast.Name):
-        found[node.id] = None
+    column = node.id if isinstance(node, ast.Name) else _with_text(node)
+    if column is not None:
+        found[column] = None
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
         return
     elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
@@ -165,6 +172,14 @@ def _check(node: ast.expr, found: dict[str, None]) -> None:
         raise ParameterError(f"a formula cannot hold a {_words(node)}", hint=_HINT)
 
 
+def _with_text(node: ast.AST) -> str | None:
+    """Return the name in `name == "text"`, or in `name != "text"`: one record's level of a category."""
+    match node:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]):
+            return name
+    return None
+
+
 def _function(node: ast.expr) -> Callable[..., Any]:
     """Return the function that a call names: one that looks at one record at a time."""
     name, of_numpy = _name_of(node), _numpy_name(node)
@@ -174,10 +189,7 @@ def _function(node: ast.expr) -> Callable[..., Any]:
             hint="scale by constants that you choose, e.g. I((age - 50) / 10) or I(age ** 2)",
         )
     if name == "C":
-        raise ParameterError(
-            "C() is to come: categories in models are not served yet",
-            hint="declare numeric dummies as public columns; Release.augment serves private categories already",
-        )
+        raise ParameterError("C() stands on its own in a term", hint="e.g. y ~ age + C(region), or age:C(region)")
     if name in _SHORT:
         return _SHORT[name]
     if of_numpy in _PLAIN:
@@ -194,6 +206,8 @@ def _value(node: ast.expr, columns: Mapping[str, Array], aliases: tuple[str, ...
     match node:
         case ast.Name():
             return columns[_unalias(node.id, aliases)]
+        case ast.Constant(value=str()):
+            return node.value
         case ast.Constant():
             return np.float64(node.value)  # type: ignore[arg-type] # a float overflows where 9**9**9 would never end
         case ast.UnaryOp():

@@ -17,7 +17,7 @@ from versadp.errors import ParameterError
 from versadp.formula.expression import Expression, parse_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -61,6 +61,11 @@ class Terms:
         """The columns that the terms use, in order of appearance."""
         return tuple(dict.fromkeys(c for term in self.expressions for factor in term for c in factor.columns))
 
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The columns that are compared with text."""
+        return frozenset(c for term in self.expressions for factor in term for c in factor.texts)
+
     def take(self, index: Iterable[int]) -> Terms:
         """Return some of the terms."""
         chosen = list(index)
@@ -68,7 +73,7 @@ class Terms:
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, terms). No row is dropped; what is not finite is NaN."""
-        read = read_columns(columns, self.columns)
+        read = read_columns(columns, self.columns, self.texts)
         # without a column among the terms, any column that is there tells the number of rows
         rows = len(np.atleast_1d(next(iter((read or columns).values()), 0.0)))
         out = np.ones((rows, len(self.names)))
@@ -79,24 +84,29 @@ class Terms:
         return out
 
 
-def read_columns(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Array]:
-    """Return the named columns as numbers, all of one length; a single number stands for a whole column.
+def read_columns(
+    columns: Mapping[str, Any], names: Iterable[str], texts: Collection[str] = ()
+) -> dict[str, NDArray[Any]]:
+    """Return the named columns as numbers, or as `texts`, all of one length; a single value stands for a whole column.
 
     Examples
     --------
     >>> read_columns({"age": [30, 50], "income": 0, "other": ["a", "b"]}, ["age", "income"])
     {'age': array([30., 50.]), 'income': array([0., 0.])}
     """
-    out: dict[str, Array] = {}
+    out: dict[str, NDArray[Any]] = {}
     names = list(names)
     if missing := [name for name in names if name not in columns]:
         raise ParameterError(f"missing columns: {', '.join(map(repr, missing))}", hint="the formula needs them")
     for name in names:
         values = np.asarray(columns[name])
+        if name in texts and values.ndim < 2:
+            out[name] = values.astype(object)
+            continue
         if values.ndim > 1 or values.dtype.kind not in "fiub":
             raise ParameterError(
                 f"column {name!r} does not hold plain numbers",
-                hint="text in models is to come: declare numeric dummies as public columns",
+                hint="a category stands in a formula as C(column)",
             )
         out[name] = values.astype(np.float64, copy=False)
     lengths = {len(values) for values in out.values() if values.ndim} or {1}

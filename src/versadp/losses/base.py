@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.losses.expansion import Expansion
     from versadp.losses.line import Line
 
     Array = NDArray[np.float64]
@@ -68,6 +69,8 @@ class IndexLoss(ABC):
         True if its first derivative jumps, so that it is smoothed with a bandwidth.
     residual : bool
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
+    natural : bool
+        True if it is a function of u alone, less `y u`: then that function may be expanded (`expansion.py`).
     classes : tuple of float or None
         What the two values of the response are coded to, if it must have just two.
     needs_formula : bool
@@ -94,6 +97,7 @@ class IndexLoss(ABC):
     smooth: ClassVar[bool] = False
     kinked: ClassVar[bool] = False
     residual: ClassVar[bool] = False
+    natural: ClassVar[bool] = False
     classes: ClassVar[tuple[float, float] | None] = None
     needs_formula: ClassVar[bool] = True
 
@@ -192,6 +196,10 @@ class IndexLoss(ABC):
     def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
         """Return by how much to smooth the loss and its curvature, given a line and its residuals."""
         return smoothing.of_line(line, factor) if self.kinked else (0.0, 0.0)
+
+    def expansion(self) -> Expansion | None:
+        """Return the loss as a sum of powers and waves of the index, where it is just that."""
+        return None
 
     # its corrected form ----------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ class Logistic(IndexLoss):
 
     name = "logistic"
     smooth = True
+    natural = True
     classes = (0.0, 1.0)
 
     def value(self, u: Array, y: Array) -> Array:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import DataError, ParameterError
-from versadp.losses.base import IndexLoss, saved_as
+from versadp.losses.base import IndexLoss, saved_as, still_says
+from versadp.losses.expansion import Expansion
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
@@ -29,6 +30,7 @@ class Poisson(IndexLoss):
 
     name = "poisson"
     smooth = True
+    natural = True
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""
@@ -50,6 +52,12 @@ class Poisson(IndexLoss):
         """Return the expected count; infinite where it overflows."""
         with np.errstate(over="ignore"):
             return np.exp(u)
+
+    def expansion(self) -> Expansion | None:
+        """Return `e^u - y u`, a wave with the frequency -i."""
+        if not still_says(self, "expansion", ("value", "derivatives")):
+            return None
+        return Expansion(base=-1j, weights=(1.0,))
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool

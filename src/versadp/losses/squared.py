@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, zeros
+from versadp.losses.base import IndexLoss, still_says, zeros
+from versadp.losses.expansion import Expansion
 from versadp.losses.starts import least_squares
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Squared(IndexLoss):
     def start(self, m: Array, y: Array) -> Array:
         """Return the least squares fit."""
         return least_squares(m, y)
+
+    def expansion(self) -> Expansion | None:
+        """Return `u^2/2 - y u`."""
+        return Expansion(quadratic=1.0) if still_says(self, "expansion", ("value", "derivatives")) else None
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool

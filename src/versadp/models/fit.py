@@ -15,6 +15,7 @@ from versadp.errors import DataError, ParameterError
 from versadp.estimation import (
     Family,
     Fit,
+    Outcome,
     Question,
     bandwidths,
     descend,
@@ -26,6 +27,7 @@ from versadp.estimation import (
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
+from versadp.models.expanding import expanded, serves
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
@@ -60,6 +62,11 @@ class _Choice:
     draws: int
     seed: int
     engine: Engine
+
+    @property
+    def is_free(self) -> bool:
+        """True if the form of the correction is ours to choose."""
+        return self.method == "efficient" and self.extension is None
 
 
 def fit(
@@ -184,14 +191,18 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        problem, theta = _begun(problem, sample, line, factor)
+        series = expanded(problem, sample, choice.engine, choice.seed) if choice.is_free else None
+        problem, theta = series or _begun(problem, sample, line, factor)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem
-    return _single(family, small, theta), problem
+    found = _single(family, small, theta)
+    if found.converged and not serves(problem, sample, found.theta):
+        found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
+    return found, problem
 
 
 def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) -> tuple[Problem, Array]:

@@ -9,7 +9,7 @@
 | efficient | the combination of `docs/efficient.md` | smooth losses with linear designs; others above rate 0 |
 
 These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
-blocks' own points under "efficient" and "drcl".
+blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss and blocks have one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from versadp.correction import (
     CustomLaplacian,
     CustomModel,
     Drawn,
+    Expanded,
     Laplacian,
     LinearModel,
     RecordModel,
     Signed,
+    as_linear,
 )
 from versadp.errors import ParameterError
 from versadp.noise.extension import Extension, Fade, Zero, as_extension
@@ -61,7 +63,8 @@ def forms_of(
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
         return (Signed(model, units, (Extension(),), clip=False, second=False),)
     if units.exact_rate is None:
-        return (_by_points(problem, method, extension, draws),)
+        closed = _in_closed_form(problem) if method == "efficient" and extension is None else None
+        return (closed or _by_points(problem, method, extension, draws),)
     if method == "efficient":
         if extension is not None:
             raise ParameterError(
@@ -94,12 +97,25 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
+def _in_closed_form(problem: Problem) -> Expanded | None:
+    """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses."""
+    if isinstance(problem.model, CustomModel) or any(block.products() is None for block in problem.blocks):
+        return None
+    expansion, linear = problem.expansion or problem.model.loss.expansion(), as_linear(problem.model, problem.units)
+    return None if expansion is None or linear is None else Expanded(*linear, problem.blocks, expansion)
+
+
 def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
     """Return the blocks' own inverses, multiplied."""
     if method not in {"efficient", "drcl"}:
         raise ParameterError(
             f"method {method!r} is for zero-inflated Laplace noise on one block, and this model touches other noise",
             hint="use method 'efficient' or 'drcl'",
+        )
+    if problem.design is not None and problem.design.coded:
+        raise ParameterError(
+            "private categories are undone in closed form only: squared, logistic and poisson loss",
+            hint="use one of these with method 'efficient'; Release.augment serves any learner",
         )
     how = How(draws, as_extension("zero" if extension is None else extension))
     check_count(math.prod(block.point_count(how) for block in problem.blocks))

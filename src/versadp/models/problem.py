@@ -9,6 +9,7 @@ column has its zero. Coefficients and covariance are mapped back linearly.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
 from versadp.formula.design import PUBLIC, Design, make_design
-from versadp.models.source import MemorySource, Reader, ReleaseSource, numbers_of, public_numbers
+from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, numbers_of, public_numbers
+from versadp.noise.coded import indicator
 from versadp.noise.units import Units
-from versadp.schema import Bounded, Dates
+from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.losses import IndexLoss
+    from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.release.release import Release
+    from versadp.schema import Schema
 
     Array = NDArray[np.float64]
     AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
@@ -51,6 +55,8 @@ class Problem:
         The quantile of a function of a record that is asked for, if it is that.
     nullable : tuple of str
         Columns of the model whose values may be missing: it is fitted to the records in which none is.
+    expansion : Expansion, optional
+        The loss as a series, where its index lies.
     """
 
     model: AnyModel
@@ -64,6 +70,7 @@ class Problem:
     design: Design | None = None
     quantile: Question | None = None
     nullable: tuple[str, ...] = ()
+    expansion: Expansion | None = None
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
@@ -106,19 +113,32 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
     size : int, optional
         Number of parameters of a user's loss.
     """
-    if not release.mechanism.schema.numeric:
-        raise ParameterError(
-            "the release has no noisy numeric column",
-            hint="models with categories are to come; Release.augment serves them already",
-        )
+    schema = release.mechanism.schema
     if loss.needs_formula == (formula is None):
         raise ParameterError(
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
-    if formula is None:
+    design = None if formula is None else make_design(formula, schema, partial(_public_levels, release))
+    if not schema.numeric and (design is None or not design.coded):
+        raise ParameterError(
+            "the release has no noisy numeric column", hint="a category stands in a formula, e.g. y ~ C(region)"
+        )
+    if design is None:
         return _record_problem(release, loss, weights, size)
-    return _formula_problem(release, make_design(formula, release.mechanism.schema), loss, weights)
+    return _formula_problem(release, design, loss, weights)
+
+
+def _public_levels(release: Release, name: str) -> list[str] | None:
+    """Return the values of a public column that holds text, over all records; None if it holds numbers."""
+    if name not in release.mechanism.schema.public or is_number(release.types.field(name).type):
+        return None
+    seen: set[Any] = set()
+    for handle in release.handles():
+        seen |= set(release.read(handle, [name]).column(name).unique().to_pylist())
+    if None in seen:
+        raise DataError(f"public column {name!r} has missing values", hint="give them a level of their own")
+    return sorted(map(str, seen))
 
 
 def _nullable(blocks: tuple[Block, ...], used: Sequence[str]) -> tuple[str, ...]:
@@ -126,13 +146,14 @@ def _nullable(blocks: tuple[Block, ...], used: Sequence[str]) -> tuple[str, ...]
 
 
 def _touched(release: Release, used: set[str]) -> tuple[Block, ...]:
-    return tuple(block for block in release.mechanism.blocks if used & set(block.columns))
+    """Return the blocks that a model touches, and of each what matters to it."""
+    return tuple(block.part(used) for block in release.mechanism.blocks if used & set(block.columns))
 
 
 def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True) -> Units:
     """Return noise units if one block declares them, else widths."""
     columns = release.mechanism.schema.columns
-    bounds = {name: _bounds(columns[name]) for block in blocks for name in block.columns}
+    bounds = {name: _bounds(columns.get(name)) for block in blocks for name in block.columns}
     plain = Units.plain(bounds)
     centre = plain.middle if centred else np.zeros(plain.dim)
     noise = blocks[0].units(centre) if len(blocks) == 1 else None
@@ -140,39 +161,97 @@ def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True)
 
 
 def _bounds(column: Any) -> tuple[float, float]:
-    """Return the bounds of a number, or of the numbers of levels."""
+    """Return the bounds of a number, of the numbers of levels, or of an indicator."""
+    if column is None:
+        return 0.0, 1.0
     return (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, len(column.levels) - 1.0)
 
 
 def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseSource | MemorySource:
     columns = release.mechanism.schema.columns
-    dates = {name: c for name in reader.units.names if isinstance(c := columns[name], Dates)}
+    dates = {name: c for name in reader.units.names if isinstance(c := columns.get(name), Dates)}
     return ReleaseSource(release, replace(reader, raw=reader.units.exact_rate is None, dates=dates), weights).kept()
 
 
 def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights: Array | None) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
-    if design.response >= 0 and not loss.residual:
-        raise ParameterError(
-            f"a noisy response needs a loss of the residual, and {loss.name} is none",
-            hint="use squared, check or huber loss, or a public response",
-        )
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records")
     public = _public_columns(release, design)
-    blocks = _touched(release, set(design.used))
+    blocks = _coded(_touched(release, set(design.used)), design, schema)
     units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
     coding = _coding(release, design, loss) if design.response < 0 else None
     open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if design.linear else None
-    source = _source(release, Reader(units, public, design, open_terms, coding), weights)
+    source = _source(release, Reader(units, public, design, open_terms, coding, _levels(design, schema)), weights)
+    if design.response >= 0 and not loss.residual:
+        _check_natural(loss, design, units, schema.columns[schema.numeric[design.response]])
     if design.linear:
-        columns = tuple(PUBLIC if c < 0 else units.names.index(schema.numeric[c]) for c in design.columns)
+        columns = _places(design, units, schema)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
         problem = _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     else:
         every, model = (np.arange(size),), FormulaModel(loss, design, units)
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
     return replace(problem, nullable=_nullable(blocks, design.used))
+
+
+def _coded(blocks: tuple[Block, ...], design: Design, schema: Schema) -> tuple[Block, ...]:
+    """Return blocks with indicators in place of the categories that a design has."""
+    levels: dict[str, tuple[int, ...]] = {}
+    for one in design.indicators:
+        if one is not None:
+            levels[one.column] = (*levels.get(one.column, ()), one.level)
+    if levels and not design.linear:
+        raise ParameterError(
+            "private categories beside functions of noisy columns are to come", hint="noisy columns as they are"
+        )
+    out = [block.coded(levels) if set(block.columns) & set(schema.categorical) else block for block in blocks]
+    if None in out:
+        raise ParameterError("the noise of a category of this model has no inverse by its levels")
+    return tuple(out)  # type: ignore[arg-type] # what closed forms ask of a block
+
+
+def _levels(design: Design, schema: Schema) -> dict[str, tuple[str, Any]]:
+    """Return the category and the level of each indicator."""
+    out: dict[str, tuple[str, Any]] = {}
+    for one in design.indicators:
+        if one is not None:
+            column = schema.columns[one.column]
+            assert isinstance(column, Categorical)
+            out[indicator(one.column, one.level)] = one.column, column.levels[one.level]
+    return out
+
+
+def _places(design: Design, units: Units, schema: Schema) -> tuple[int, ...]:
+    """Return for each coefficient its noisy column in the units of the fit, or -1."""
+    out = []
+    for place, one in zip(design.columns, design.indicators, strict=True):
+        name = None if place == PUBLIC else schema.numeric[place] if one is None else indicator(one.column, one.level)
+        out.append(PUBLIC if name is None else units.names.index(name))
+    return tuple(out)
+
+
+def _check_natural(loss: IndexLoss, design: Design, units: Units, response: Any) -> None:
+    """Refuse a noisy response of a loss that is not of the residual, unless it is linear in it and undone as such."""
+    if not loss.natural or not design.linear or units.exact_rate is not None:
+        raise ParameterError(
+            f"a noisy response needs a loss of the residual here, and {loss.name} is none",
+            hint="use squared, check or huber loss, a public response, or windows and a design of plain columns",
+        )
+    if loss.classes is not None and response.steps != 1:
+        raise ParameterError(
+            f"{loss.name} loss needs a response of two values", hint="declare it so: Bounded(0, 1, step=1)"
+        )
+
+
+def _noisy_coding(loss: IndexLoss, units: Units, response: int) -> tuple[float, float]:
+    """Return what codes a noisy response, from the units of the fit to what the loss needs."""
+    origin, unit = float(units.centre[response]), float(units.unit[response])
+    if loss.classes is None:
+        return origin, unit
+    low, high = (float(end[response]) for end in units.bounds)
+    (first, second), width = loss.classes, high - low
+    return first + (second - first) * (origin - low) / width, (second - first) * unit / width
 
 
 def _linear_problem(
@@ -184,9 +263,12 @@ def _linear_problem(
 ) -> Problem:
     units, blocks, source = where
     size = len(design.names)
-    unit, origin = (float(units.unit[response]), float(units.centre[response])) if response >= 0 else (1.0, 0.0)
-    if response >= 0:
+    unit, origin, coding = 1.0, 0.0, (0.0, 1.0)
+    if response >= 0 and loss.residual:
+        unit, origin = float(units.unit[response]), float(units.centre[response])
         loss = loss.in_units(unit)
+    elif response >= 0:
+        coding = _noisy_coding(loss, units, response)
     noisy = np.flatnonzero(columns >= 0)
     scale, shift = unit * np.eye(size), np.zeros(size)
     scale[noisy, noisy] /= units.unit[columns[noisy]]
@@ -195,7 +277,7 @@ def _linear_problem(
         scale[constant, noisy] = -unit * (units.centre / units.unit)[columns[noisy]]
         shift[constant] = origin
     groups = tuple(group for group in (noisy, np.flatnonzero(columns < 0)) if group.size)
-    model = LinearModel(loss, columns, response)
+    model = LinearModel(loss, columns, response, coding=coding)
     return Problem(model, units, blocks, source, design.names, groups, scale, shift, design)
 
 
@@ -264,6 +346,6 @@ def _public_columns(release: Release, design: Design) -> tuple[str, ...]:
     used = tuple(name for name in design.used if name in release.mechanism.schema.public)
     numbers = public_numbers(release)
     for name in used:
-        if name not in numbers:
-            raise ParameterError(f"public column {name!r} holds text", hint="declare numeric dummies (0 and 1) for it")
+        if name not in numbers and name not in design.terms.texts:
+            raise ParameterError(f"public column {name!r} holds text", hint=f"write C({name}) for its levels")
     return used

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 EPSILON = 4.0
+FEW = 2000  # numbers that points of a record may take
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,10 @@ def raw_share(answer: Answer, seed: int) -> float | None:
         few = few.take(rng.choice(few.rows, 20_000, replace=False))
     if few.weight is not None:  # scores carry a weight each, and their products two
         few = replace(few, weight=few.weight**2)
-    points = _few_points(problem).prepare(few, rng)
+    form = _few_points(problem)
+    if form.points > FEW:
+        return None
+    points = form.prepare(few, rng)
     psi = model.score(points.rows, found.theta)
     raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi) / points.n
     achieved = np.trace(found.cov @ found.hessian) * found.n

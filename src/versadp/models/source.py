@@ -49,6 +49,8 @@ class Reader:
         The public terms of a linear design.
     coding : callable, optional
         From a public response to what the loss needs.
+    levels : mapping of str to pair
+        Noisy columns that are indicators: the category, and the level.
     raw : bool
         Keep the noisy columns as they were released, too.
     dates : mapping of str to Dates
@@ -60,18 +62,20 @@ class Reader:
     design: Design | None = None
     open_terms: Terms | None = None
     coding: Callable[[Array], Array] | None = None
+    levels: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
     raw: bool = False
     dates: Mapping[str, Dates] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
-        return [*self.units.names, *self.public]
+        noisy = (self.levels[name][0] if name in self.levels else name for name in self.units.names)
+        return list(dict.fromkeys([*noisy, *self.public]))
 
     def records(self, table: Any, weight: Array | None) -> Records:
         """Return records in the units of the fit."""
-        noisy = [self._noisy(table.column(name), name) for name in self.units.names]
-        public = {name: numbers_of(table.column(name)) for name in self.public}
+        noisy = [self._noisy(table, name) for name in self.units.names]
+        public = {name: values_of(table.column(name)) for name in self.public}
         rows = table.num_rows
         design = response = None
         if self.open_terms is not None:
@@ -84,8 +88,15 @@ class Reader:
         known = [np.where(np.isnan(x), m, x) if self.raw else x for x, m in zip(noisy, self.units.middle, strict=True)]
         return Records(self.units.from_columns(known, rows), public, design, response, weight, released)
 
-    def _noisy(self, column: Any, name: str) -> Array:
-        return from_dates(column, self.dates[name]) if name in self.dates else numbers_of(column)
+    def _noisy(self, table: Any, name: str) -> Array:
+        if name in self.dates:
+            return from_dates(table.column(name), self.dates[name])
+        if name not in self.levels:
+            return numbers_of(table.column(name))
+        import pyarrow.compute as pc
+
+        column, level = self.levels[name]
+        return numbers_of(pc.equal(table.column(column), level))
 
 
 @dataclass(frozen=True)
@@ -152,9 +163,18 @@ def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
     return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
 
 
-def public_numbers(release: Release) -> list[str]:
-    """Return the public columns that hold numbers or true/false."""
+def values_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return a public column: numbers as floats, text as it is."""
+    return numbers_of(column) if is_number(column.type) else np.asarray(column.to_pylist(), dtype=object)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a column holds numbers, or true and false."""
     import pyarrow.types as pt
 
-    kinds = {name: release.types.field(name).type for name in release.mechanism.schema.public}
-    return [name for name, kind in kinds.items() if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)]
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind))
+
+
+def public_numbers(release: Release) -> list[str]:
+    """Return the public columns that hold numbers or true/false."""
+    return [name for name in release.mechanism.schema.public if is_number(release.types.field(name).type)]

@@ -7,6 +7,7 @@ about its noise, so that nothing outside this room asks what kind it is:
     profile, log_ratio, events, extremes        what that guarantees, and how to attack it
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
+    part, products, waves                       shortcuts of the inverse, for noise that has them
 
 **Missing values** are NaN, coming and going. As content a missing value is a whole number that no value has, if it is
 private who is missing, so that noise hides it like any other; if that is public it stays NaN, and noise leaves it so.
@@ -18,7 +19,7 @@ A *spec* is what a provider writes: noise that knows no columns yet. Put on colu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from versadp.noise.closed import Complex, Products, Waves
+    from versadp.noise.coded import Coded
     from versadp.noise.points import How, Points
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
@@ -194,6 +197,22 @@ class Block(ABC):
     @abstractmethod
     def point_count(self, how: How) -> int:
         """Return how many points a record has at most."""
+
+    def part(self, columns: Collection[str]) -> Block:  # noqa: ARG002 - for blocks to override
+        """Return the noise of some of the columns alone, for models of no others, if those tell nothing of it."""
+        return self
+
+    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:  # noqa: ARG002 - for blocks to override
+        """Return the block with indicators of some levels in place of its categories, where it has such an inverse."""
+        return None
+
+    def products(self) -> Products | None:
+        """Return what undoes the noise in columns and in products of two, where that is known in closed form."""
+        return None
+
+    def waves(self, t: Complex) -> Waves | None:  # noqa: ARG002 - for blocks to override
+        """Return what undoes the noise in waves `e^{i t'x}`, t (M, columns), around the centre of `products`."""
+        return None
 
     def second(self, released: Array, rng: np.random.Generator) -> Array | None:  # noqa: ARG002 - for blocks to override
         """Return a second randomisation (the paper's Algorithm 1, step 2) if this noise has one."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.coded import Coded
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -186,6 +187,14 @@ class ResponseBlock(Block):
         weights = np.full((self.levels, codes.shape[0]), (1 - 1 / self.keep) / self.levels)
         weights[codes, np.arange(codes.shape[0])] += 1 / self.keep
         return weights
+
+    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:
+        """Return the category as indicators, if it is never missing."""
+        from versadp.noise.coded import Category, Coded
+
+        if self.nullable:
+            return None
+        return Coded(self.keep, None, (Category(self.column, self.levels, levels[self.column]),))
 
     def point_count(self, how: How) -> int:  # noqa: ARG002 - there is nothing to draw
         """Return the number of levels."""

@@ -31,7 +31,7 @@ of a missing value g is v(missing).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -41,16 +41,19 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec
+from versadp.noise.closed import Products, Waves, product_of, spread_ratio
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
+    from versadp.noise.closed import Complex
+    from versadp.noise.coded import Coded
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -170,6 +173,8 @@ class WindowBlock(Block):
     epsilon, delta : float
     nulls : tuple of bool or "public"
         Whether each column's values may be missing, and who sees it; by default none may.
+    coin : int, optional
+        How many of 2^64 words keep a record; of a part of a window that is the whole's, else it follows from epsilon.
     """
 
     columns: tuple[str, ...]
@@ -180,6 +185,7 @@ class WindowBlock(Block):
     epsilon: float
     delta: float = 0.0
     nulls: tuple[Nullable, ...] = ()
+    coin: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
@@ -223,6 +229,8 @@ class WindowBlock(Block):
     @cached_property
     def kept(self) -> int:
         """How many of 2^64 words keep a record."""
+        if self.coin is not None:
+            return self.coin
         # a hair less than asked for, so that what is printed in floating point never contradicts it
         return kept_words(self.window, self.outputs, self.epsilon * (1 - 1e-14), self.delta * (1 - 1e-12))
 
@@ -388,6 +396,53 @@ class WindowBlock(Block):
         return out
 
     # inverse --------------------------------------------------------------------------------------------------------
+
+    def part(self, columns: Collection[str]) -> WindowBlock:
+        """Return some of the columns, with the coin of them all: given the coin, columns are independent."""
+        at = [j for j, name in enumerate(self.columns) if name in columns]
+        if len(at) == len(self.columns):
+            return self
+        facts = {field.name: getattr(self, field.name) for field in fields(self)}
+        some: dict[str, Any] = {
+            name: tuple(fact[j] for j in at) for name, fact in facts.items() if isinstance(fact, tuple)
+        }
+        return replace(self, **some, coin=self.kept)
+
+    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:
+        """Return the block with indicators in place of its categories: all of its columns."""
+        from versadp.noise.coded import Category, Coded
+
+        if not self._is_even:
+            return None
+        flags = zip(self.columns, self.last, self.category, strict=True)
+        chosen = tuple(Category(name, m + 1, levels[name]) for name, m, flag in flags if flag)
+        rest = {name for name, flag in zip(self.columns, self.category, strict=True) if not flag}
+        return Coded(self.keep, self.part(rest) if rest else None, chosen)
+
+    @property
+    def _is_even(self) -> bool:
+        """True if something is kept, and every output is the middle of a window: none stands for anything else."""
+        return self.kept > 0 and not self.nullable
+
+    def products(self) -> Products | None:
+        """Return the inverse of products: `e/kappa`, less what windows and redrawn records add to squares.
+
+        (x_j - c_j)(x_l - c_l) <- e_j e_l/kappa,
+        (x_j - c_j)^2 <- e_j^2/kappa + (1 - 1/kappa) h^2 ((m + w)^2 - 1)/12 - h^2 (w^2 - 1)/12,    h the step
+        """
+        if not self._is_even:
+            return None
+        drawn, near = (((np.array(n) ** 2 - 1.0) * self.step**2 / 12) for n in (self.outputs, self.window))
+        centre = np.array([(low + high) / 2 for low, high in self.bounds])
+        return Products(centre, 1 / self.keep, np.diag((1 - 1 / self.keep) * drawn - near))
+
+    def waves(self, t: Complex) -> Waves | None:
+        """Return the inverse of waves: `(e^{i t'e}/kappa + (1 - 1/kappa) mean over outputs) / mean over a window`."""
+        if not self._is_even:
+            return None
+        near, drawn = (np.array(n) * self.step / 2 for n in (self.window, self.outputs))
+        gain = product_of(spread_ratio(t, self.step / 2, near), 1 / self.keep)
+        return Waves(gain, product_of(spread_ratio(t, drawn, near), 1 - 1 / self.keep))
 
     def point_count(self, how: How) -> int:
         """Return the points of the released record and of its draws."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -283,6 +284,31 @@ class ZeroInflatedBlock(Block):
         lower, upper = (self.box.lower - centre) / self.sigma, (self.box.upper - centre) / self.sigma
         bounds = (np.array(self.lower), np.array(self.upper))
         return Units(self.columns, centre, self.sigma, lower, upper, bounds, self.step, self.exact_rate)
+
+    def products(self) -> Products:
+        """Return the inverse of products: noise has mean 0 and covariance `(1 - r) Sigma`."""
+        from versadp.noise.closed import Products
+
+        middle = np.add(self.lower, self.upper) / 2
+        return Products(middle, 1.0, np.diag((self.exact_rate - 1) * self.sigma**2))
+
+    def waves(self, t: Complex) -> Waves:
+        """Return the inverse of waves: `1/(r + (1 - r)/(1 + q))`, `q = t'Sigma t/2`, is what noise divides them by."""
+        from versadp.noise.closed import Factor, Waves
+
+        rate, slope, bend = self.exact_rate, t * self.sigma**2, np.diag(self.sigma**2)
+        q = (t * slope).sum(axis=1) / 2
+        if (q.real <= -1 / 4).any():
+            raise ParameterError(
+                "an exponential of these columns has no finite variance at this much Laplace noise",
+                hint="use method 'drcl', whose extension 'zero' has no such limit",
+            )
+        low = 1 + rate * q
+        first, second = (1 - rate) / low**2, -2 * rate * (1 - rate) / low**3
+        outer = slope[:, :, None] * slope[:, None, :]
+        by_t = second[:, None, None] * outer + first[:, None, None] * bend
+        gain = Factor((1 + q) / low, first[:, None] * slope, by_t)
+        return Waves(gain, Factor(0 * gain.value, 0 * gain.first, 0 * gain.second))
 
     def second(self, released: Array, rng: np.random.Generator) -> Array:
         """Return the second randomisation `X1 + S`, S symmetric Laplace with covariance `exact_rate * Sigma`.

@@ -1,0 +1,224 @@
+"""Correction of losses that are sums of powers and waves of an index, by the blocks' inverses in closed form.
+
+A design that is linear in the noisy columns, any number of blocks, nothing drawn. In the units of the fit let c be the
+centres of the blocks, e = released - c, and f = weight e, which has expectation x - c (`noise/closed.py`). A record's
+corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x` of the noisy columns
+
+    m_j L  <-  m_j (k + b'(c + f)) + f_j (1/weight - 1) b_B'f_B + (shift b)_j,        B the block of column j:
+
+inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
+score of `(quadratic/2) u² + linear u - y u` is `m L` with `L = quadratic u + linear - y`, whether y is public or noisy.
+
+A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, with
+alpha the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from versadp.correction.kernel import power_scores
+from versadp.correction.model import LinearModel, RecordModel
+from versadp.correction.wave_kernel import add_waves
+from versadp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.correction.model import IndexModel, Records
+    from versadp.losses.expansion import Expansion
+    from versadp.noise import Block
+    from versadp.noise.closed import Complex
+    from versadp.noise.units import Units
+
+    Array = NDArray[np.float64]
+
+
+LARGEST = 50.0
+
+
+class Seen(NamedTuple):
+    """Some records, as far as they do not depend on the parameters."""
+
+    e: Array  # (dim, n): released columns around the blocks' centres
+    public: Array  # (public columns, n)
+    m: Array  # (n, p): corrected design
+    y: Array  # (n,): corrected response
+    weight: Array | None
+    squares: Array  # (p, p): sum of corrected products of the design
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """One member: the closed inverse of each power and wave of an expanded loss.
+
+    Attributes
+    ----------
+    model : LinearModel
+    units : Units
+    blocks : tuple of Block
+        All with `products` in closed form; their columns in the order of the units.
+    expansion : Expansion
+        Of the model's loss.
+    """
+
+    model: LinearModel
+    units: Units
+    blocks: tuple[Block, ...]
+    expansion: Expansion
+    names: tuple[str, ...] = ("closed form",)
+
+    @property
+    def points(self) -> int:
+        """Numbers that are kept for a record."""
+        return self.units.dim + self.model.size + 2
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+        """Centres, weights and shift in the units of the fit, and the block of each column."""
+        unit, size = self.units.unit, self.units.dim
+        centre, weight, shift, block = np.empty(size), np.empty(size), np.zeros((size, size)), np.empty(size, np.int64)
+        at = 0
+        for number, each in enumerate(self.blocks):
+            own, found = slice(at, at + len(each.columns)), each.products()
+            assert found is not None
+            assert self.units.names[own] == each.columns
+            centre[own], weight[own], shift[own, own], block[own] = found.centre, found.weight, found.shift, number
+            at = own.stop
+        return (centre - self.units.centre) / unit, weight, shift / np.outer(unit, unit), block
+
+    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
+        """Return corrected columns, design and response."""
+        assert records.released is not None
+        centre, weight, shift, block = self._columns
+        model, unit = self.model, self.units.unit
+        e = records.released - (centre * unit + self.units.centre)[:, None]
+        e /= unit[:, None]
+        public = np.ones((1, records.rows)) if records.design is None else np.ascontiguousarray(records.design.T)
+        m = np.empty((records.rows, model.size))
+        m[:, model.open] = public.T
+        at = model.columns[model.noisy]
+        m[:, model.noisy] = (e[at] * weight[at, None] + centre[at, None]).T
+        at_y, (origin, scale) = model.response, model.coding
+        y = model.target(records) if at_y < 0 else origin + scale * (e[at_y] * weight[at_y] + centre[at_y])
+        share = records.weight
+        total = float(records.rows) if share is None else share.sum()
+        squares = m.T @ (m if share is None else m * share[:, None])
+        apart = (weight - weight**2) * ((e if share is None else e * share) @ e.T) + total * shift
+        squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
+        return Seen(e, public, m, y, share, squares)
+
+    def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return scores (n, G, p), and the Hessian."""
+        score, bend = self._scores(seen, theta, hessian=hessian)
+        return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+
+    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
+        """Return number, sum of scores, of their products and of Hessians."""
+        score, bend = self._scores(seen, theta, hessian=hessian)
+        return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
+
+    def _scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
+        model, (_, weight, shift, block) = self.model, self._columns
+        quadratic = self.expansion.quadratic
+        level = seen.m @ (quadratic * theta)
+        level += self.expansion.linear - seen.y
+        slope = quadratic * self.slope(theta)
+        if model.response >= 0:
+            slope[model.response] -= model.coding[1]
+        score = np.empty_like(seen.m)
+        one_coin = slope * (weight - weight**2)
+        power_scores(seen.m, seen.e, block, model.columns, level, one_coin, shift @ slope, score)
+        if seen.weight is not None:
+            score *= seen.weight[:, None]
+        bend = quadratic * seen.squares
+        if self.expansion.weights:
+            bend += self._add_waves(seen, theta, score, hessian=hessian)
+        return score, bend
+
+    def _add_waves(self, seen: Seen, theta: Array, score: Array, *, hessian: bool) -> Array:
+        """Add the scores of the waves, corrected and weighted; return their Hessian."""
+        model, (centre, _, _, block) = self.model, self._columns
+        alpha, (waves, base) = self.slope(theta), (self.expansion.weights, complex(self.expansion.base))
+        if np.abs(base.imag * alpha).sum() > LARGEST:
+            raise ParameterError("an exponential of the index has left every reasonable model")
+        gain, level, twist = self.factors(alpha, base * np.arange(1, len(waves) + 1))
+        rate, weights = np.array([-base.imag, base.real]), np.array(waves, dtype=complex)
+        share = np.ones(len(score)) if seen.weight is None else seen.weight
+        add_waves(
+            seen.e,
+            block,
+            model.places,
+            seen.public,
+            theta[model.open] @ seen.public + alpha @ centre,
+            alpha,
+            centre,
+            rate,
+            np.stack([weights.real, weights.imag], axis=1),
+            gain,
+            level,
+            twist,
+            share,
+            score,
+            bend := np.zeros((model.size, model.size)),
+            hessian,
+        )
+        return bend + np.tril(bend, -1).T
+
+    def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64]) -> Complex:
+        """Return the corrected waves of the index of some records at frequencies, (records, M)."""
+        alpha, (centre, _, _, block) = self.slope(theta), self._columns
+        (gain, _, _), (level, _, _), (twist, _, _) = self.factors(alpha, tau)
+        out = np.exp(1j * np.outer(theta[self.model.open] @ seen.public[:, some] + alpha @ centre, tau))
+        for number in range(len(self.blocks)):
+            own = np.flatnonzero(block == number)
+            phase = np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)
+            out *= gain[:, number] * np.exp(1j * phase) + (level + 1j * twist)[:, number]
+        return np.asarray(out)
+
+    def slope(self, theta: Array) -> Array:
+        """Return the derivative of the index by the noisy columns."""
+        alpha = np.zeros(self.units.dim)
+        alpha[self.model.columns[self.model.noisy]] = theta[self.model.noisy]
+        return alpha
+
+    def factors(self, alpha: Array, tau: NDArray[Any]) -> list[tuple[Array, ...]]:
+        """Return gain, and level by its real and imaginary part, of each block; with derivatives in the slope.
+
+        Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks. Gains
+        are real, whatever the frequency: noise is even around the centre.
+        """
+        size, count = self.units.dim, len(tau)
+        shapes = (count, len(self.blocks)), (count, size), (count, size, size)
+        out = [tuple(np.zeros(shape) for shape in shapes) for _ in range(3)]
+        at = 0
+        for number, each in enumerate(self.blocks):
+            own = slice(at, at + len(each.columns))
+            # a frequency in a column's own units, by the slope
+            by_alpha = np.asarray(tau[:, None] / self.units.unit[own], dtype=np.complex128)
+            found = each.waves(by_alpha * alpha[own])
+            assert found is not None
+            gain, level = (
+                (factor.value, factor.first * by_alpha, factor.second * by_alpha[:, :, None] * by_alpha[:, None, :])
+                for factor in found
+            )
+            parts = [term.real for term in gain], [term.real for term in level], [term.imag for term in level]
+            for (value, first, second), into in zip(parts, out, strict=True):
+                into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
+            at = own.stop
+        return out
+
+
+def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | None:
+    """Return a model as a linear one, and its units, if it is: the mean of a column has an intercept alone."""
+    if isinstance(model, LinearModel):
+        return model, units
+    if isinstance(model, RecordModel) and isinstance(model.of, str):
+        own = replace(units, centre=np.zeros(units.dim), unit=np.ones(units.dim))
+        return LinearModel(model.loss, np.array([-1]), units.names.index(model.of)), own
+    return None
