@@ -4,7 +4,7 @@ A mechanism is a product of independent blocks, each an invertible channel on it
 about its noise, so that nothing outside this room asks what kind it is:
 
     values -> content -> noise -> values        how records are released, on whole numbers
-    profile, log_ratio, events, extremes        what that guarantees, and how to attack it
+    profile, guarantee, log_ratio, extremes     what that guarantees, ideally and as sampled, and how to attack it
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
 
@@ -154,6 +154,12 @@ class Block(ABC):
     def blanket(self) -> Blanket | None:
         """Return what a shuffle may rely on, if the block keeps or redraws."""
         return None
+
+    def guarantee(self, unit: str) -> PrivacyProfile:
+        """Return what the noise guarantees as it is sampled: its sampler's error is charged."""
+        from versadp.privacy import with_slack
+
+        return with_slack(self.profile(unit), self.sampler_error)
 
     @abstractmethod
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:

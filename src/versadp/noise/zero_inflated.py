@@ -28,6 +28,7 @@ from versadp.noise import laplace_attack as attack
 from versadp.noise.block import Block, Spec
 from versadp.noise.extension import Box
 from versadp.noise.grid import SCALE_RANGE, grid_bits, sampler_error
+from versadp.noise.missing import as_sampled
 from versadp.noise.plausible import refuse_changed
 from versadp.noise.points import How, Points
 from versadp.noise.settings import check_rate, each_column
@@ -223,10 +224,21 @@ class ZeroInflatedBlock(Block):
         """Return what ideal noise guarantees."""
         from versadp import privacy
 
+        return privacy.zero_inflated(privacy.symmetric_laplace(self.dim, self.shift(unit)), self.exact_rate)
+
+    def guarantee(self, unit: str) -> PrivacyProfile:
+        """Return what the noise guarantees as it is sampled; the coin errs to the safe side."""
+        from versadp import privacy
+
+        shift = self.shift(unit)
+        return privacy.zero_inflated(
+            as_sampled(privacy.symmetric_laplace(self.dim, shift), self.scale, shift), self.exact_rate
+        )
+
+    def shift(self, unit: str) -> float:
+        """Return the largest distance of two records in units of the noise scale."""
         shifts = [1 / scale for scale in self.scale]
-        shift = math.hypot(*shifts) if unit == "record" else max(shifts)
-        block = privacy.symmetric_laplace(self.dim, math.nextafter(shift, math.inf))
-        return privacy.zero_inflated(block, self.exact_rate)
+        return math.nextafter(math.hypot(*shifts) if unit == "record" else max(shifts), math.inf)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return opposite corners, or corners that differ in the column with the least noise."""
