@@ -173,6 +173,10 @@ class Block(ABC):
         """Return what an attacker can look for beside the likelihood ratio, by name."""
         return {}
 
+    def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:  # noqa: ARG002 - for blocks to override
+        """Return small whole numbers from 0 on that an attacker can read off released records, by name."""
+        return {}
+
     # words ----------------------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -352,9 +352,24 @@ class WindowBlock(Block):
         return np.asarray(step * (inside[1].astype(float) - inside[0].astype(float)))
 
     def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:  # noqa: ARG002 - both have one lattice
-        """Return what a window never does: outputs that are off its lattice."""
+        """Return what a window never does: outputs that are off its lattice, or beyond it."""
         exact = (seen - self._lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2
-        return {"a value off the lattice": np.asarray((np.abs(exact - np.rint(exact)) > 1e-6).any(axis=0))}
+        beyond = (exact < -0.5) | (exact > np.array(self.outputs)[:, None] - 0.5)
+        return {
+            "a value off the lattice": np.asarray((np.abs(exact - np.rint(exact)) > 1e-6).any(axis=0)),
+            "a value beyond the lattice": np.asarray(beyond.any(axis=0)),
+        }
+
+    def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:
+        """Return where outputs stand: on their lattice, in a window, on even or odd points."""
+        found, most = {}, 64
+        for name, z, w, n in zip(self.columns, self._places(seen), self.window, self.outputs, strict=True):
+            place = np.clip(np.nan_to_num(z, nan=n - 1), 0, n - 1).astype(np.int64)
+            found[f"the place of {name}"] = place * min(n, most) // n
+            found[f"the parity of {name}"] = place % 2
+            if w > 2:
+                found[f"the residue of {name}"] = place % w * min(w, most) // w
+        return found
 
     # words ----------------------------------------------------------------------------------------------------------
 
