@@ -118,6 +118,27 @@ def test_a_window_one_point_too_wide_fails(mech, n):
     assert "beyond the lattice" in result.event
 
 
+def people(n):
+    rng = np.random.default_rng(5)
+    columns = {"age": rng.integers(18, 91, n), "income": np.sort(rng.uniform(0, 5e5, n))}
+    return pa.table(columns | {"region": rng.choice(["n", "e", "s"], n), "y": rng.integers(0, 2, n)})
+
+
+def test_a_file_that_is_not_sorted_fails(tmp_path):
+    """The check is exact: another order of n rows passes once in n! times."""
+    release = SEPARATE.release(people(500))
+    assert vdp.audit(release, n=2000, confidence=CERTAIN).order is True
+    release.save(tmp_path / "sorted")
+    assert vdp.audit(vdp.load(tmp_path / "sorted"), n=2000, confidence=CERTAIN).passed
+    swapped = np.arange(500)
+    swapped[[100, 300]] = swapped[[300, 100]]
+    unsorted = vdp.Release(release.frame.take(swapped), SEPARATE, order=release.order)
+    result = vdp.audit(unsorted, n=2000, confidence=CERTAIN)
+    assert not result.passed
+    assert "NOT by their public hash" in str(result)
+    assert vdp.audit(SEPARATE.release(people(500), shuffle=False), n=2000, confidence=CERTAIN).order is None
+
+
 @pytest.mark.parametrize("mech", [COARSE, ONE, JOINT], ids=["coarse", "one", "joint"])
 def test_outputs_that_keep_a_residue_of_the_record_fail(mech):
     """No likelihood ratio knows of it, and corners of the same parity hide it; other pairs do not."""

@@ -12,7 +12,7 @@ Two verdicts, both with a stated chance of a false alarm:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 from versadp import inputs
 from versadp.auditing.candidates import Bits, candidates
 from versadp.auditing.neighbours import Pair, Releases, all_pairs, copies, worst_pair
+from versadp.auditing.order import order_holds
+from versadp.release.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 THRESHOLDS = 400
+_ORDER_WORDS = {
+    None: "",
+    True: "\n  order of rows: by their public hash, as a shuffled release has them",
+    False: "\n  order of rows: NOT by their public hash: it may tell who is who",
+}
 RARE = 1e-6  # above the floor of delta, where there is no pure epsilon
 
 
@@ -55,6 +62,8 @@ class Audit:
         The empirical trade-off curve; `band` is the error of both.
     pair : str
         How the two records differ.
+    order : bool, optional
+        Whether the rows of a release stand in the order of their public hash, if it claims a shuffle.
     """
 
     passed: bool
@@ -70,6 +79,7 @@ class Audit:
     alpha: Array
     beta: Array
     pair: str
+    order: bool | None = None
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED: the claim does not hold"
@@ -78,12 +88,12 @@ class Audit:
         return (
             f"Audit of one {self.unit}, {self.n:,} releases of each of two neighbours ({self.pair}): {verdict}\n"
             f"  epsilon at delta {self.delta:.6g}: {found} ({self.confidence:.1%} confidence; {self.event})\n"
-            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)"
+            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)" + _ORDER_WORDS[self.order]
         )
 
 
 def audit(
-    mechanism: Mechanism,
+    audited: Mechanism | Release,
     n: int = 1_000_000,
     *,
     unit: str = "record",
@@ -97,7 +107,8 @@ def audit(
 
     Parameters
     ----------
-    mechanism : Mechanism
+    audited : Mechanism or Release
+        Of a release that claims a shuffle the order of its rows is checked as well.
     n : int
         Releases of each of the two records.
     unit : {"record", "attribute"}
@@ -124,6 +135,7 @@ def audit(
     >>> print(audit(Mechanism(Schema({"x": Bounded(0, 1)}), scale=1.4, exact_rate=0.05), n=20_000).passed)
     True
     """
+    mechanism, order = (audited.mechanism, order_holds(audited)) if isinstance(audited, Release) else (audited, None)
     n = inputs.whole("n", n, 1000)
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     profile = mechanism.privacy(unit) if claim is None else claim
@@ -131,7 +143,8 @@ def audit(
     pairs = all_pairs(mechanism, unit) if thorough else [worst_pair(mechanism, unit)]
     plan = _Plan(mechanism, n, unit, claims, 1 - (1 - confidence) / len(pairs), profile)
     results = [_audit(plan, pair, path or (lambda table: mechanism.release(table).frame)) for pair in pairs]
-    return max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
+    worst = max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
+    return replace(worst, order=order, passed=worst.passed and order is not False)
 
 
 def _deltas(profile: PrivacyProfile, delta: float | None) -> list[float]:

@@ -52,7 +52,7 @@ def worst_pair(mechanism: Mechanism, unit: str) -> Pair:
     if unit == "record":
         return Pair(null, {name: value for _, second in ends for name, value in second.items()})
     missed = [float(block.profile(unit).beta(0.01)) for block in mechanism.blocks]
-    return Pair(null, null | ends[int(np.argmin(missed))][1])
+    return Pair(null, null | ends[int(np.argmin(missed))][1], "the attribute that is protected least")
 
 
 def all_pairs(mechanism: Mechanism, unit: str) -> list[Pair]:
@@ -63,7 +63,7 @@ def all_pairs(mechanism: Mechanism, unit: str) -> list[Pair]:
     >>> from versadp import Bounded, Mechanism, Schema
     >>> mech = Mechanism(Schema({"a": Bounded(0, 1), "b": Bounded(0, 1)}), scale=0.5)
     >>> [pair.name for pair in all_pairs(mech, "attribute")][:3]
-    ['opposite corners', 'a: 0 against 1', 'a: 0.25 against 0.75']
+    ['the attribute that is protected least', 'b: 0 against 1', 'a: 0.25 against 0.75']
     """
     schema = mechanism.schema
     private = {name: schema.columns[name] for name in schema.private}

@@ -43,12 +43,13 @@ def audit(
     """
     if (folder is None) == (schema is None):
         raise vdp.errors.ParameterError("give a release folder or --schema, one of them")
+    audited: vdp.Release | vdp.Mechanism
     if folder is not None:
-        mechanism = vdp.load(folder).mechanism
+        audited = vdp.load(folder)
     else:
         assert schema is not None
-        mechanism = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)
-    result = vdp.audit(mechanism, releases, unit=unit, delta=delta, confidence=confidence, thorough=thorough)
+        audited = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)
+    result = vdp.audit(audited, releases, unit=unit, delta=delta, confidence=confidence, thorough=thorough)
     if style == "text":
         click.echo(str(result))
     else:
