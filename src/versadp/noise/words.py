@@ -8,7 +8,7 @@ independent words. Nothing here has a seed or a state.
     words   = AES-256-CTR under HMAC(root.slab, slab number, rows, tag)
 
 A table without an id is keyed by slabs of `SLAB_ROWS` rows, which belong to the format and not to how a file
-happens to be read. A record with an id (or on a person's device) is keyed on its own:
+happens to be read. A record with an id is keyed on its own, and on a person's device each block of it is:
 
     tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id))      side by side, see `tags.py`
     words   = AES-256(root.cipher; tag XOR 0, 1, 2, ...)
@@ -164,3 +164,17 @@ def keystream(key: bytes, parameters: bytes) -> Keystream:
 
 # a device privatises record after record under one key; a table's key is never remembered
 device_keystream = lru_cache(maxsize=1)(keystream)
+
+
+@lru_cache(maxsize=1)
+def block_keystreams(key: bytes, parameters: bytes, blocks: int) -> tuple[Keystream, ...]:
+    """Derive words for each block of a device's records on its own: two blocks with equal content share none.
+
+    Examples
+    --------
+    >>> first, second = block_keystreams(fresh_key(), b"scale=1", 2)
+    >>> content = np.zeros((1, 1))
+    >>> bool((first.records(content, None, 4) == second.records(content, None, 4)).any())
+    False
+    """
+    return tuple(keystream(key, parameters + b"\0block %d" % number) for number in range(blocks))

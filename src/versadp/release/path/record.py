@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
-from versadp.noise.words import check_key, device_keystream
+from versadp.noise.words import block_keystreams, check_key, device_keystream
 from versadp.release.path.columns import EXACT_INTEGER
 from versadp.release.path.dates import date_of, day_of
 from versadp.schema import Bounded, Categorical, Dates, Public
@@ -39,12 +39,21 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
 
     content = layout.content(private)
     names = None if name is None else Texts.of([str(name).encode()])
-    stream = device_keystream(check_key(key), mechanism.parameters)
-    layout.add_noise(content, stream.records(content, names, layout.words))
+    layout.add_noise(content, _words(mechanism, content, names, check_key(key)))
 
     for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
         out[c] = _released(value, schema.columns[c])
     return {c: out[c] for c in schema.columns}
+
+
+def _words(mechanism: Mechanism, content: NDArray[np.float64], names: Texts | None, key: bytes) -> NDArray[np.uint64]:
+    """Return the record's words: those of a block depend on what stands in that block, and on nothing else in it."""
+    layout, parameters = mechanism.layout, mechanism.parameters
+    if mechanism.version < 3:
+        return device_keystream(key, parameters).records(content, names, layout.words)
+    streams = block_keystreams(key, parameters, len(mechanism.blocks))
+    parts = [s.records(content[at], names, b.words) for s, (b, at, _) in zip(streams, layout.places, strict=True)]
+    return np.concatenate(parts)
 
 
 def _check_names(found: Any, wanted: Any) -> None:
