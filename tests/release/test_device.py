@@ -42,6 +42,12 @@ def test_what_version_2_gave_stays():
     assert old.privatize(RECORD, key=KEY) == {"x": 0.7659912109375, "z": 10.0, "c": "b", "d": "b", "y": 1}
 
 
+def test_the_words_of_version_3_stay():
+    """Written down when it began: a change here needs another version."""
+    assert MECH.privatize(RECORD | {"pid": "ann"}, key=KEY) == {"x": 0.25, "z": 10.0, "c": "a", "d": "b", "y": 1}
+    assert MECH.privatize(RECORD, key=KEY) == {"x": -0.0567626953125, "z": 8.0, "c": "b", "d": "b", "y": 1}
+
+
 def test_tables_have_the_same_noise_since():
     assert MECH.version == 3
     assert MECH.in_version(2).parameters == MECH.parameters

@@ -32,6 +32,8 @@ from versadp.errors import KeyMaterialError
 from versadp.noise.tags import Texts, cipher, encrypt, tags
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 SLAB_ROWS = 8192
@@ -139,6 +141,35 @@ class Keystream:
         counters ^= tag.reshape(rows, 1, 2)
         return np.ascontiguousarray(encrypt(self._cipher, counters).reshape(rows, 2 * blocks)[:, :words].T)
 
+    def blocks(
+        self, contents: Sequence[NDArray[np.float64]], names: Texts | None, words: Sequence[int]
+    ) -> NDArray[np.uint64]:
+        """Return the words of one record whose blocks are keyed one by one.
+
+        Parameters
+        ----------
+        contents : sequence of arrays (columns, 1)
+            What is being released in each block; its place there is part of its key, so equal content shares no words.
+        names : Texts, optional
+            The id of the record.
+        words : sequence of int
+            Words of each block.
+
+        Returns
+        -------
+        array (words, 1)
+            Of all blocks, one after the other.
+        """
+        named = tags(self._name, Texts.of([b""]) if names is None else names).tobytes()
+        texts = [number.to_bytes(8, "little") + content.tobytes() + named for number, content in enumerate(contents)]
+        pairs = [-(-count // 2) for count in words]
+        counters = np.repeat(tags(self._record, Texts.of(texts)), pairs, axis=0)
+        counters[:, 0] ^= np.concatenate([np.arange(each, dtype=np.uint64) for each in pairs])
+        found = encrypt(self._cipher, counters).ravel()
+        starts = np.cumsum([0, *pairs]) * 2
+        used = [found[start : start + count] for start, count in zip(starts, words, strict=False)]
+        return np.concatenate(used)[:, None]
+
 
 def keystream(key: bytes, parameters: bytes) -> Keystream:
     """Derive the words of a key for one mechanism; `parameters` is all that the noise may depend on.
@@ -164,17 +195,3 @@ def keystream(key: bytes, parameters: bytes) -> Keystream:
 
 # a device privatises record after record under one key; a table's key is never remembered
 device_keystream = lru_cache(maxsize=1)(keystream)
-
-
-@lru_cache(maxsize=1)
-def block_keystreams(key: bytes, parameters: bytes, blocks: int) -> tuple[Keystream, ...]:
-    """Derive words for each block of a device's records on its own: two blocks with equal content share none.
-
-    Examples
-    --------
-    >>> first, second = block_keystreams(fresh_key(), b"scale=1", 2)
-    >>> content = np.zeros((1, 1))
-    >>> bool((first.records(content, None, 4) == second.records(content, None, 4)).any())
-    False
-    """
-    return tuple(keystream(key, parameters + b"\0block %d" % number) for number in range(blocks))

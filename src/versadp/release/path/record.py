@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
-from versadp.noise.words import block_keystreams, check_key, device_keystream
+from versadp.noise.words import check_key, device_keystream
 from versadp.release.path.columns import EXACT_INTEGER
 from versadp.release.path.dates import date_of, day_of
 from versadp.schema import Bounded, Categorical, Dates, Public
@@ -51,9 +51,8 @@ def _words(mechanism: Mechanism, content: NDArray[np.float64], names: Texts | No
     layout, parameters = mechanism.layout, mechanism.parameters
     if mechanism.version < 3:
         return device_keystream(key, parameters).records(content, names, layout.words)
-    streams = block_keystreams(key, parameters, len(mechanism.blocks))
-    parts = [s.records(content[at], names, b.words) for s, (b, at, _) in zip(streams, layout.places, strict=True)]
-    return np.concatenate(parts)
+    stream = device_keystream(key, parameters + b"\0by block")
+    return stream.blocks([content[at] for _, at, _ in layout.places], names, [b.words for b, _, _ in layout.places])
 
 
 def _check_names(found: Any, wanted: Any) -> None:
