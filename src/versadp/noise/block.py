@@ -23,11 +23,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from versadp.errors import ParameterError
+from versadp.noise.cost import EVEN
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from versadp.noise.cost import Decoders
     from versadp.noise.points import How, Points
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
@@ -190,6 +192,22 @@ class Block(ABC):
     @abstractmethod
     def inflation(self) -> dict[str, float]:
         """Return by how much the noise multiplies the variance of each column's mean (or of a level's share)."""
+
+    def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:  # noqa: ARG002 - for blocks to override
+        """Return what the noise costs in means and slopes of numbers with this standard deviation in widths."""
+        return {}
+
+    def median_costs(self) -> dict[str, float | None]:
+        """Return by how much the noise multiplies the standard error of each number's median; None without one."""
+        return {}
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it, in words."""
+        return "any loss, by signed points"
+
+    def figures(self) -> dict[str, Any]:
+        """Return what is kept and how wide, as numbers."""
+        return self.spec.to_dict()
 
     # inverse --------------------------------------------------------------------------------------------------------
 

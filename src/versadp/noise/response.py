@@ -182,6 +182,10 @@ class ResponseBlock(Block):
         """Return the variance inflation of a level's share, levels equally frequent."""
         return {self.column: np.inf if self.keep == 0 else self.keep**-2}
 
+    def serves(self) -> str:
+        """Return what an analyst can do with it."""
+        return "shares of its levels, and any model with them" if self.keep else "nothing: it is always redrawn"
+
     def invert(self, codes: NDArray[np.integer]) -> Array:
         """Return the weight of each level, array (levels, n), that undoes the noise in expectation."""
         if self.keep == 0:

@@ -41,6 +41,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec
+from versadp.noise.cost import EVEN, window_decoders, window_median
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.cost import Decoders
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -401,6 +403,28 @@ class WindowBlock(Block):
         for name, m, w, flag in zip(self.columns, self.last, self.window, self.category, strict=True):
             out[name] = self.keep**-2 if flag else 1 + 12 * mean_variance(w / m, self.keep)
         return out
+
+    def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:
+        """Return what the noise costs in means and slopes of the numbers."""
+        return {name: window_decoders(spread, self.keep, m, w) for name, m, w in self._numbers()}
+
+    def median_costs(self) -> dict[str, float | None]:
+        """Return what it costs in medians of the numbers."""
+        return {name: window_median(self.keep, m, w) for name, m, w in self._numbers()}
+
+    def _numbers(self) -> list[tuple[str, int, int]]:
+        every = zip(self.columns, self.last, self.window, self.category, strict=True)
+        return [(name, m, w) for name, m, w, flag in every if not flag]
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it."""
+        if all(w == 1 for w in self.window):
+            return "shares, quantiles, means, any loss"
+        return "means, variances, shares of levels, linear and other smooth models; quantiles coarsely"
+
+    def figures(self) -> dict[str, Any]:
+        """Return the probability that a record shows the truth up to its window, and half the window."""
+        return {"kept": self.keep, "epsilon": self.epsilon, "shown within": self.reach()}
 
     # inverse --------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise import laplace_attack as attack
 from versadp.noise.block import Block, Spec
+from versadp.noise.cost import EVEN, laplace_decoders, laplace_median
 from versadp.noise.extension import Box
 from versadp.noise.grid import SCALE_RANGE, grid_bits, sampler_error
 from versadp.noise.missing import as_sampled
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.cost import Decoders
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -285,6 +287,23 @@ class ZeroInflatedBlock(Block):
         """Return the variance inflation of each mean, values spread evenly over their bounds."""
         left = 1 - self.exact_rate
         return {name: 1 + 12 * left * scale**2 for name, scale in zip(self.columns, self.scale, strict=True)}
+
+    def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:
+        """Return what the noise costs in means and slopes."""
+        return {n: laplace_decoders(spread, s, self.exact_rate) for n, s in zip(self.columns, self.scale, strict=True)}
+
+    def median_costs(self) -> dict[str, float | None]:
+        """Return what it costs in medians."""
+        return {n: laplace_median(s, self.exact_rate) for n, s in zip(self.columns, self.scale, strict=True)}
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it."""
+        return "any loss; rough ones live on the unchanged records" if self.exact_rate else "smooth losses only"
+
+    def figures(self) -> dict[str, Any]:
+        """Return the share of unchanged records, and the noise of each column."""
+        noise = dict(zip(self.columns, self.sigma.tolist(), strict=True))
+        return {"unchanged": self.exact_rate, "noise": noise, "noise in widths": dict(self.parameter("scale"))}
 
     # inverse --------------------------------------------------------------------------------------------------------
 
