@@ -67,8 +67,9 @@ def test_small_benchmarks_run(name):
     assert all(figure.figure > 0 for figure in BENCHMARKS[name]())
 
 
-def test_release_benchmark_runs_thinned():
-    assert all(figure.figure > 0 for figure in BENCHMARKS["release"](rows=20_000))
+@pytest.mark.parametrize("name", ["release", "windows"])
+def test_release_benchmarks_run_thinned(name):
+    assert all(figure.figure > 0 for figure in BENCHMARKS[name](rows=20_000))
 
 
 def test_best_times_takes_turns():
