@@ -83,6 +83,9 @@ def all_pairs(mechanism: Mechanism, unit: str) -> list[Pair]:
         for name in private:
             words = f"{name}: {first[name]:g} against {second[name]:g}"
             pairs.append(Pair(base | {name: first[name]}, base | {name: second[name]}, words))
+    for name, column in private.items():  # whether a value is there at all
+        if getattr(column, "nullable", False) is True:
+            pairs.append(Pair(middle, middle | {name: np.nan}, f"{name}: {middle[name]:g} against missing"))
     different = [pair for pair in pairs if pair.null != pair.other]
     return list({(*pair.null.values(), *pair.other.values()): pair for pair in reversed(different)}.values())[::-1]
 
@@ -90,7 +93,8 @@ def all_pairs(mechanism: Mechanism, unit: str) -> list[Pair]:
 def _at(column: Column, share: float) -> float:
     """Return the value, or the number of the level, so far into a column."""
     if isinstance(column, Bounded):
-        return column.lower + share * (column.upper - column.lower)
+        place = share if column.steps is None else round(share * column.steps) / column.steps
+        return column.lower + place * (column.upper - column.lower)
     assert isinstance(column, Categorical)
     return float(round(share * (len(column.levels) - 1)))
 
