@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
+    from versadp.release.target.plan import plan
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
 
 _HOME = {
@@ -49,6 +50,7 @@ _HOME = {
     "calibrate": "versadp.release.target.calibrate",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
+    "plan": "versadp.release.target.plan",
     "release_file": "versadp.release.files.release",
     "draft_schema": "versadp.release.files.draft",
     "finalize": "versadp.release.files.finalize",
@@ -80,6 +82,7 @@ __all__ = [
     "load",
     "losses",
     "noise",
+    "plan",
     "privacy",
     "release_file",
 ]

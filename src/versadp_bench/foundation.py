@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 COLUMNS = 10
 
 
+def _schema() -> vdp.Schema:
+    return vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(COLUMNS)})
+
+
 def _mechanism() -> vdp.Mechanism:
-    schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(COLUMNS)})
-    return vdp.Mechanism(schema, scale=0.25, exact_rate=0.05)
+    return vdp.Mechanism(_schema(), scale=0.25, exact_rate=0.05)
 
 
 def _table(rows: int) -> Any:
@@ -32,18 +35,37 @@ def _table(rows: int) -> Any:
 
 
 def release_rate(rows: int = 1_000_000) -> Iterator[Figure]:
-    """In-memory release on one core, against numpy's `standard_normal` making as many values."""
+    """In-memory release on one core, against numpy's `standard_normal` making as many values; rows where they are."""
     mechanism, table = _mechanism(), _table(rows)
     rng = np.random.default_rng(1)
     mechanism.release(table.slice(0, 10))
     release, threads, normal = best_times(
-        partial(mechanism.release, table, engine="local"),
-        partial(mechanism.release, table, engine="threads"),
+        partial(mechanism.release, table, shuffle=False, engine="local"),
+        partial(mechanism.release, table, shuffle=False, engine="threads"),
         partial(rng.standard_normal, rows * COLUMNS),
     )
     yield Figure("release, one core / standard_normal", normal / release, "ratio of rates", 0.30, higher=True)
     yield Figure("release, one core", rows * COLUMNS / release / 1e6, "M values/s", 0, higher=True)
     yield Figure("release, threads / one core", release / threads, "ratio of rates", 0, higher=True)
+
+
+def window_rate(rows: int = 1_000_000) -> Iterator[Figure]:
+    """Measure the same of windows, one a column and one for all, and with the rows sorted, which is the default."""
+    table, rng = _table(rows), np.random.default_rng(1)
+    windows = {
+        "windows": vdp.calibrate(_schema(), epsilon=4, unit="attribute"),
+        "one joint window": vdp.calibrate(_schema(), epsilon=8),
+    }
+    for name, mechanism in windows.items():
+        mechanism.release(table.slice(0, 10))
+        release, shuffled, normal = best_times(
+            partial(mechanism.release, table, shuffle=False, engine="local"),
+            partial(mechanism.release, table, engine="local"),
+            partial(rng.standard_normal, rows * COLUMNS),
+        )
+        yield Figure(f"{name}, one core / standard_normal", normal / release, "ratio of rates", 0.30, higher=True)
+        yield Figure(f"{name}, one core", rows * COLUMNS / release / 1e6, "M values/s", 0, higher=True)
+        yield Figure(f"{name}, sorted / standard_normal", normal / shuffled, "ratio of rates", 0, higher=True)
 
 
 def record_latency(records: int = 2_000) -> Iterator[Figure]:
@@ -68,4 +90,4 @@ def import_time(runs: int = 5) -> Iterator[Figure]:
     yield Figure("import versadp", with_it - without, "s", 0.4, higher=False)
 
 
-BENCHMARKS = {"release": release_rate, "privatize": record_latency, "import": import_time}
+BENCHMARKS = {"release": release_rate, "windows": window_rate, "privatize": record_latency, "import": import_time}

@@ -11,9 +11,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
+import versadp as vdp
 from versadp.noise import ZeroInflatedBlock
 from versadp.noise.missing import missing, moved, tails
-from versadp.privacy import symmetric_laplace, with_slack, zero_inflated
+from versadp.privacy import randomized_response, symmetric_laplace, with_slack, zero_inflated
 
 
 def sizes(boundaries):
@@ -236,6 +237,36 @@ def test_a_large_epsilon_needs_hardly_more_noise_than_its_curve():
     assert symmetric_laplace(6, 1 / 20.36).delta(12.0) <= 1e-6
     assert charged(20.38, known=True).delta(12.0) <= 1e-6
     assert charged(44.6).delta(12.0) > 1e-6
+
+
+def test_a_block_charges_what_is_missing_and_calibration_knows():
+    """An attribute to (12, 1e-6): 20.37 widths and not 44.7; a whole record to (18, 1e-6): 17.6 and not 233."""
+    schema = vdp.Schema({name: vdp.Bounded(0, 1) for name in "abcdef"})
+    one = vdp.calibrate(schema, epsilon=12, delta=1e-6, unit="attribute", exact_rate=0.0)
+    all_of_it = vdp.calibrate(schema, epsilon=18, delta=1e-6, noise="zil")
+    assert one.scale["a"] == pytest.approx(20.366, rel=1e-4)
+    assert all_of_it.scale["a"] == pytest.approx(17.615, rel=1e-4)
+    epsilon = np.linspace(0, 30, 200)
+    for mech in (one, all_of_it, vdp.Mechanism(schema, scale=0.5, exact_rate=0.1)):
+        (block,) = mech.blocks
+        for unit in ("record", "attribute"):
+            charged = block.guarantee(unit).delta(epsilon)
+            assert np.all(charged >= block.profile(unit).delta(epsilon))
+            plain = with_slack(block.profile(unit), block.sampler_error)
+            assert np.all(charged <= plain.delta(epsilon) * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(("levels", "keep"), [(2, 0.3), (7, 0.9), (1000, 0.01)])
+def test_what_a_response_lacks_is_counted_in_words(levels, keep):
+    """Words of 20 bits in whole numbers: the worst level against what is charged, at the pure epsilon and around it."""
+    words = 2**20
+    kept, fewest = int(keep * words), words // levels
+    pure = math.log1p(levels * keep / (1 - keep))
+    charged = with_slack(randomized_response(levels, keep), levels / words, lost=levels / words)
+    for epsilon in (0.5 * pure, pure, pure + 0.01):
+        redrawn = (words - kept) * fewest / words**2  # of a level that few words draw
+        assert kept / words + redrawn * (1 - math.exp(epsilon)) <= charged.delta(epsilon)
+    assert kept / words + redrawn * (1 - math.exp(pure)) <= levels / words
 
 
 def test_inflation_goes_with_it():

@@ -57,17 +57,23 @@ def test_random_samplers(seed):
 
 
 def test_without_what_is_far_the_claim_would_be_wrong():
-    ideal, null, other = pair()
+    """An outcome of five coins is lost that is likelier of the other record, and others are more so."""
+    coin = randomized_response(2, 0.4)
+    ideal, (row, mirror) = compose(*[coin] * 5), response_channel(2, coin.pure_epsilon)
+    null, other = np.ones(1), np.ones(1)
+    for _ in range(5):
+        null, other = np.kron(null, row), np.kron(other, mirror)
+    ratios = np.log(other / null) / coin.pure_epsilon
+    lost = np.flatnonzero(np.isclose(ratios, 1.0))[0]
     drawn = null.copy()
-    rare = np.argmax(other / null)
-    drawn[rare] = 0.0
-    drawn[(rare + 1) % len(null)] += null[rare]
+    drawn[lost] = 0.0
+    drawn[0] += null[lost]
     epsilon = ideal.pure_epsilon + 1
     truth = np.maximum(other - np.exp(epsilon) * drawn, 0).sum()
-    assert truth == pytest.approx(other[rare])
-    tv = null[rare]
+    assert truth == pytest.approx(other[lost])
+    tv = null[lost]
     assert truth > with_slack(ideal, tv, lost=0.01).delta(epsilon)
-    assert truth <= with_slack(ideal, tv, lost=0.01, far=other[rare]).delta(epsilon)
+    assert truth <= with_slack(ideal, tv, lost=0.01, far=other[lost]).delta(epsilon) < 2.2 * truth
 
 
 @pytest.mark.parametrize(
@@ -78,11 +84,23 @@ def test_it_is_the_better_of_its_two_forms_and_a_line_between(base):
     epsilon = np.linspace(0, 12, 400)
     found = with_slack(base, tv, lost=lost, far=far).delta(epsilon)
     far /= 1 - lost
-    plain = base.delta(epsilon) + (1 + np.exp(epsilon)) * tv + far
+    plain = base.delta(epsilon) + (1 + np.exp(epsilon)) * tv
     relative = base.delta(epsilon + np.log1p(-lost)) + tv + far
     assert np.all(found <= np.minimum(plain, relative) * (1 + 1e-9))
     assert np.all(found >= base.delta(epsilon))
     assert np.mean(found < np.minimum(plain, relative) * (1 - 1e-6)) < 0.05
+
+
+def test_what_is_far_costs_nothing_where_it_is_dear():
+    """Both charges hold: far outcomes may cost more than e^ε τ, and then nothing is claimed of shares."""
+    base, tv, epsilon = symmetric_laplace(3, 2.0), 1e-9, np.linspace(0, 25, 500)
+    plain = with_slack(base, tv).delta(epsilon)
+    for far in (1e-9, 1e-7, 1e-5, 1e-3, 5.0, np.inf):
+        charged = with_slack(base, tv, lost=1e-3, far=far)
+        assert np.all(charged.delta(epsilon) <= plain * (1 + 1e-9))
+        assert np.all(np.diff(charged.delta(epsilon)) <= 1e-18)
+        assert charged.delta(700.0) <= charged.delta_floor * (1 + 1e-9)
+    assert with_slack(base, tv, lost=1e-3, far=1e-9).delta(25.0) < 0.01 * plain[-1]
 
 
 def test_slacks_add():
@@ -105,6 +123,6 @@ def test_slacks_add():
 def test_bad_shares(bad):
     with pytest.raises(ParameterError, match="lost"):
         with_slack(gaussian(1.0), 1e-9, lost=bad)
-    if bad != 0.0:
+    if bad not in {0.0, 1.1}:
         with pytest.raises(ParameterError, match="far"):
             with_slack(gaussian(1.0), 1e-9, lost=0.1, far=bad)

@@ -2,8 +2,9 @@
 
 Two verdicts, both with a stated chance of a false alarm:
 
-- a lower bound on epsilon. The event that looks best on one half of the samples is tested on the other half, with
-  Clopper-Pearson bounds on its probability under both records: `epsilon >= log((q - delta) / p)`;
+- lower bounds on epsilon, at a few deltas: likely events tell at a large one, rare events at a small one. The event
+  that looks best on one half of the samples is tested on the other half, with Clopper-Pearson bounds on its
+  probability under both records: `epsilon >= log((q - delta) / p)`;
 - a band around the trade-off curve. By Dvoretzky, Kiefer and Wolfowitz all false-alarm and miss rates of the
   likelihood-ratio test are within `sqrt(log(4/eta) / 2n)` of their estimates at once; the claimed curve must not lie
   above the band.
@@ -11,13 +12,16 @@ Two verdicts, both with a stated chance of a false alarm:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp import inputs
-from versadp.auditing.neighbours import Pair, copies, events, scores, worst_pair
+from versadp.auditing.candidates import Bits, candidates
+from versadp.auditing.neighbours import Pair, Releases, all_pairs, copies, worst_pair
+from versadp.auditing.order import order_holds
+from versadp.release.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +34,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 THRESHOLDS = 400
+_ORDER_WORDS = {
+    None: "",
+    True: "\n  order of rows: by their public hash, as a shuffled release has them",
+    False: "\n  order of rows: NOT by their public hash: it may tell who is who",
+}
+RARE = 1e-6  # above the floor of delta, where there is no pure epsilon
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,10 @@ class Audit:
         How far the claimed curve lies above the band, in misses; at most 0 if it does not.
     alpha, beta : array
         The empirical trade-off curve; `band` is the error of both.
+    pair : str
+        How the two records differ.
+    order : bool, optional
+        Whether the rows of a release stand in the order of their public hash, if it claims a shuffle.
     """
 
     passed: bool
@@ -64,20 +78,22 @@ class Audit:
     band: float
     alpha: Array
     beta: Array
+    pair: str
+    order: bool | None = None
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED: the claim does not hold"
         curve = "holds within the band" if self.excess <= 0 else f"lies above the band by {self.excess:.3g}"
         found = f"found at least {self.epsilon_found:.4g}, claimed {self.epsilon_claimed:.4g}"
         return (
-            f"Audit of one {self.unit}, {self.n:,} releases of each of two neighbours: {verdict}\n"
+            f"Audit of one {self.unit}, {self.n:,} releases of each of two neighbours ({self.pair}): {verdict}\n"
             f"  epsilon at delta {self.delta:.6g}: {found} ({self.confidence:.1%} confidence; {self.event})\n"
-            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)"
+            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)" + _ORDER_WORDS[self.order]
         )
 
 
 def audit(
-    mechanism: Mechanism,
+    audited: Mechanism | Release,
     n: int = 1_000_000,
     *,
     unit: str = "record",
@@ -85,24 +101,29 @@ def audit(
     confidence: float = 0.999,
     claim: PrivacyProfile | None = None,
     path: Callable[[Any], Any] | None = None,
+    thorough: bool = False,
 ) -> Audit:
     """Attack the real release path and report what it gives away.
 
     Parameters
     ----------
-    mechanism : Mechanism
+    audited : Mechanism or Release
+        Of a release that claims a shuffle the order of its rows is checked as well.
     n : int
         Releases of each of the two records.
     unit : {"record", "attribute"}
         How the two records differ.
     delta : float, optional
-        Where epsilon is bounded; by default where the claimed epsilon is about 1.
+        Where epsilon is bounded; by default where the claimed epsilon is 1, where it is 4, and at delta's floor.
     confidence : float
         Of each verdict.
     claim : PrivacyProfile, optional
         What is claimed; by default `mechanism.privacy(unit)`.
     path : callable, optional
         What is audited, from a pyarrow.Table to one; by default the mechanism's own release.
+    thorough : bool
+        Try pairs of all kinds, `n` releases of each record: opposite corners, far and near ones in the interior, and of
+        an attribute every one in turn. Confidence is then that of all verdicts together, and the worst is returned.
 
     Returns
     -------
@@ -114,47 +135,60 @@ def audit(
     >>> print(audit(Mechanism(Schema({"x": Bounded(0, 1)}), scale=1.4, exact_rate=0.05), n=20_000).passed)
     True
     """
+    mechanism, order = (audited.mechanism, order_holds(audited)) if isinstance(audited, Release) else (audited, None)
     n = inputs.whole("n", n, 1000)
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     profile = mechanism.privacy(unit) if claim is None else claim
-    at = float(profile.delta(1.0)) if delta is None else inputs.number("delta", delta, 0, 1)
-    claimed = profile.epsilon(at)
-    pair = worst_pair(mechanism, unit)
-    run = path or (lambda table: mechanism.release(table).frame)
-    null, other = (run(copies(mechanism, record, n)) for record in (pair.null, pair.other))
-    ratio = [scores(mechanism, pair, table) for table in (null, other)]
-    epsilon, event = _epsilon(_candidates(mechanism, pair, (null, other), ratio), at, confidence)
+    claims = {at: float(profile.epsilon(at)) for at in _deltas(profile, delta)}
+    pairs = all_pairs(mechanism, unit) if thorough else [worst_pair(mechanism, unit)]
+    plan = _Plan(mechanism, n, unit, claims, 1 - (1 - confidence) / len(pairs), profile)
+    results = [_audit(plan, pair, path or (lambda table: mechanism.release(table).frame)) for pair in pairs]
+    worst = max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
+    return replace(worst, order=order, passed=worst.passed and order is not False)
+
+
+def _deltas(profile: PrivacyProfile, delta: float | None) -> list[float]:
+    if delta is not None:
+        return [inputs.number("delta", delta, 0, 1)]
+    pure = np.isfinite(profile.pure_epsilon)
+    floor = profile.delta_floor if pure else profile.delta_floor + RARE * (1 - profile.delta_floor)
+    return sorted({max(float(profile.delta(epsilon)), floor) for epsilon in (1.0, 4.0)} | {floor})
+
+
+@dataclass(frozen=True)
+class _Plan:
+    mechanism: Mechanism
+    n: int
+    unit: str
+    claims: dict[float, float]
+    confidence: float
+    claim: PrivacyProfile
+
+
+def _audit(plan: _Plan, pair: Pair, path: Callable[[Any], Any]) -> Audit:
+    tables = Releases(*(_mixed(path(copies(plan.mechanism, r, plan.n))) for r in (pair.null, pair.other)))
+    found, ratio = candidates(plan.mechanism, pair, tables)
+    each = 1 - (1 - plan.confidence) / len(plan.claims)
+    bounds = {at: _epsilon(found, at, each) for at in plan.claims}
+    delta = max(bounds, key=lambda at: bounds[at][0] - plan.claims[at])
+    (epsilon, event), claimed = bounds[delta], plan.claims[delta]
     alpha, beta = _curve(*ratio)
-    band = float(np.sqrt(np.log(4 / (1 - confidence)) / (2 * n)))
-    excess = float(np.max(profile.beta(np.minimum(alpha + band, 1.0)) - (beta + band)))
+    band = float(np.sqrt(np.log(4 / (1 - plan.confidence)) / (2 * plan.n)))
+    excess = float(np.max(plan.claim.beta(np.minimum(alpha + band, 1.0)) - (beta + band)))
     passed = bool(epsilon <= claimed and excess <= 0)
-    return Audit(passed, n, unit, at, confidence, epsilon, float(claimed), event, excess, band, alpha, beta)
+    verdict = epsilon, claimed, event, excess, band, alpha, beta, pair.name
+    return Audit(passed, plan.n, plan.unit, delta, plan.confidence, *verdict)
 
 
-def _candidates(
-    mechanism: Mechanism, pair: Pair, tables: tuple[Any, Any], ratio: list[Array]
-) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Return each event as seen under both records; thresholds come from the first half, which chooses among them."""
-    half = ratio[0].size // 2
-    pooled = np.concatenate([r[:half] for r in ratio])
-    shares = np.concatenate([np.geomspace(1e-4, 0.5, 40), 1 - np.geomspace(1e-4, 0.5, 40)])
-    found = {}
-    for t in np.unique(np.quantile(pooled, shares, method="lower")):
-        found[f"likelihood ratio above e^{t:.3g}"] = (ratio[0] > t, ratio[1] > t)
-        found[f"likelihood ratio at most e^{t:.3g}"] = (ratio[0] <= t, ratio[1] <= t)
-    seen = [events(mechanism, pair, table) for table in tables]
-    for name in seen[0]:
-        found[name] = (seen[0][name], seen[1][name])
-        found[f"not: {name}"] = (~seen[0][name], ~seen[1][name])
-    return found
+def _mixed(table: Any) -> Any:
+    """Return rows in an order that has nothing to do with what they hold: halves of them must be alike."""
+    return table.take(np.random.default_rng(0).permutation(table.num_rows))
 
 
-def _epsilon(
-    candidates: dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]], delta: float, confidence: float
-) -> tuple[float, str]:
+def _epsilon(found: dict[str, Bits], delta: float, confidence: float) -> tuple[float, str]:
     """Choose the best event, in either direction, on one half and bound epsilon on the other."""
     best: tuple[float, str, tuple[NDArray[np.bool_], NDArray[np.bool_]]] | None = None
-    for name, (null, other) in candidates.items():
+    for name, (null, other) in found.items():
         half = null.size // 2
         for rare, common in ((null, other), (other, null)):
             promise = _bound(rare[:half], common[:half], delta, confidence)

@@ -19,8 +19,9 @@ from versadp.display.tables import render
 @click.option("--exact-rate", type=float, default=0.0, help="Share of unchanged records; with --schema.")
 @click.option("--keep", type=percentages, help="Probability that a category is kept; with --schema.")
 @click.option("-n", "--releases", type=click.IntRange(1000), default=1_000_000, show_default=True)
-@click.option("--delta", type=float, help="Where epsilon is bounded; default: where the claimed epsilon is 1.")
+@click.option("--delta", type=float, help="Where epsilon is bounded; default: at a few places.")
 @click.option("--confidence", type=float, default=0.999, show_default=True)
+@click.option("--thorough", is_flag=True, help="Pairs of all kinds: corners, in the interior, every attribute in turn.")
 @unit_option
 @style_option
 def audit(
@@ -32,6 +33,7 @@ def audit(
     releases: int,
     delta: float | None,
     confidence: float,
+    thorough: bool,
     unit: str,
     style: str,
 ) -> None:
@@ -41,12 +43,13 @@ def audit(
     """
     if (folder is None) == (schema is None):
         raise vdp.errors.ParameterError("give a release folder or --schema, one of them")
+    audited: vdp.Release | vdp.Mechanism
     if folder is not None:
-        mechanism = vdp.load(folder).mechanism
+        audited = vdp.load(folder)
     else:
         assert schema is not None
-        mechanism = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)
-    result = vdp.audit(mechanism, releases, unit=unit, delta=delta, confidence=confidence)
+        audited = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)
+    result = vdp.audit(audited, releases, unit=unit, delta=delta, confidence=confidence, thorough=thorough)
     if style == "text":
         click.echo(str(result))
     else:

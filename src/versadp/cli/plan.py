@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -13,76 +13,84 @@ import numpy as np
 import versadp as vdp
 from versadp.cli.options import style_option, unit_option
 from versadp.display.tables import render
-from versadp.release.target.plan import compare, cost_of_columns
+
+if TYPE_CHECKING:
+    from versadp.release.target.plan import Plan
 
 
 @click.command()
 @click.argument("schema", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--epsilon", type=float, multiple=True, help="Target; several give several candidates.")
-@click.option("--delta", type=float, multiple=True, help="Target; several give several candidates.")
+@click.option("--epsilon", type=float, multiple=True, help="Target; several give several plans.")
+@click.option("--delta", type=float, multiple=True, help="Target; several give several plans. None is 0: pure.")
 @click.option("--advantage", type=float, help="Target as attack risk, in place of epsilon and delta.")
 @click.option("--alpha", type=float, help="Target as attack risk: false alarms ...")
 @click.option("--beta", type=float, help="... and the least share of misses there.")
 @click.option("--exact-rate", type=float, multiple=True, help="Share of records released unchanged; default: by rule.")
+@click.option("--shuffled", type=click.IntRange(1), help="For a shuffled release of at least so many records.")
 @click.option("--rows", type=click.IntRange(1), help="Number of records, to say how many come out unchanged.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write the trade-off curves to a file.")
 @unit_option
 @style_option
-def plan(schema: Path, unit: str, style: str, rows: int | None, plot: Path | None, **options: Any) -> None:
-    """Show what noise a privacy target needs, what it protects, and what it costs an analyst."""
+def plan(schema: Path, unit: str, style: str, plot: Path | None, **options: Any) -> None:
+    """Show what meets a privacy target, side by side: what it shows and protects, and what it costs an analyst."""
     columns = vdp.Schema.from_toml(schema)
-    candidates = _candidates(columns, unit, options)
-    facts = compare(candidates, rows)
-    costs = _costs(columns, unit, options)
+    common = {name: options[name] for name in ("shuffled", "rows") if options[name] is not None}
+    plans = {label: vdp.plan(columns, unit=unit, **target, **common) for label, target in _targets(options).items()}
     if style == "text":
-        click.echo(f"Candidates for protecting one {unit}:\n\n{render(facts)}")
-        if len(costs) > 1:
-            click.echo(f"\nWhat each numeric column more costs at the first target:\n\n{render(costs)}")
-        click.echo("\n'records needed' is for the plain mean or share; method 'efficient' needs fewer.")
+        click.echo("\n\n".join(f"{label}\n\n{each}" for label, each in plans.items()))
     elif style == "json":
-        click.echo(json.dumps({"unit": unit, "candidates": facts, "columns": costs}))
+        click.echo(json.dumps({"unit": unit, "plans": [each.to_dict() for each in plans.values()]}))
     else:
-        click.echo(render(facts, style), nl=False)
+        click.echo(render(_table(plans), style), nl=False)
     if plot is not None:
-        _plot(candidates, unit, plot)
+        _plot(plans, unit, plot)
 
 
-def _targets(options: dict[str, Any]) -> list[dict[str, Any]]:
+def _targets(options: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the targets by label, each with its exact rate if one is given."""
     risk = {name: options[name] for name in ("advantage", "alpha", "beta") if options[name] is not None}
-    pairs = [{"epsilon": e, "delta": d} for e, d in product(options["epsilon"], options["delta"])]
     if risk and (options["epsilon"] or options["delta"]):
         raise vdp.errors.ParameterError("give one kind of target: epsilon with delta, or advantage, or alpha with beta")
-    if not risk and not pairs:
-        raise vdp.errors.ParameterError("give a target", hint="e.g. --epsilon 4 --delta 0.05")
-    return [risk] if risk else pairs
+    if not risk and not options["epsilon"]:
+        raise vdp.errors.ParameterError("give a target", hint="e.g. --epsilon 4, or --epsilon 4 --delta 0.05")
+    pairs = product(options["epsilon"], options["delta"] or (None,))
+    targets = [risk] if risk else [{"epsilon": e} | ({} if d is None else {"delta": d}) for e, d in pairs]
+    rates = [{"exact_rate": rate} for rate in options["exact_rate"]] or [{}]
+    both = [target | rate for target, rate in product(targets, rates)]
+    return {", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in each.items()): each for each in both}
 
 
-def _candidates(schema: vdp.Schema, unit: str, options: dict[str, Any]) -> dict[str, vdp.Mechanism]:
-    """Return the candidates by name; without an exact rate the rule's choice stands beside a smaller one."""
-    out = {}
-    for target in _targets(options):
-        label = ", ".join(f"{name} {value:g}" for name, value in target.items())
-        rates = options["exact_rate"]
-        if not rates:
-            first = vdp.calibrate(schema, **target, unit=unit)
-            out[f"{label}, exact {first.exact_rate:.3g}"] = first
-            rates = [first.exact_rate / 4] if schema.numeric else []
-        for rate in rates:
-            out[f"{label}, exact {rate:.3g}"] = vdp.calibrate(schema, **target, unit=unit, exact_rate=rate)
-    return out
+def _names(plans: dict[str, Plan]) -> list[tuple[str, str, vdp.Mechanism]]:
+    """Return plan, name and mechanism of every candidate."""
+    found = [(label, each) for label, one in plans.items() for each in one.candidates]
+    return [(label, each.name, each.mechanism) for label, each in found if each.mechanism is not None]
 
 
-def _costs(schema: vdp.Schema, unit: str, options: dict[str, Any]) -> list[dict[str, Any]]:
-    target = _targets(options)[0]
-    rate = {"exact_rate": options["exact_rate"][0]} if options["exact_rate"] else {}
-    return cost_of_columns(schema, target | rate, unit=unit) if schema.numeric else []
+def _called(label: str, name: str, plans: dict[str, Plan]) -> str:
+    return name if len(plans) == 1 else f"{label}: {name}"
 
 
-def _plot(candidates: dict[str, vdp.Mechanism], unit: str, path: Path) -> None:
+def _table(plans: dict[str, Plan]) -> list[dict[str, Any]]:
+    """Return the facts of all plans in one table."""
+    facts = {label: {row["fact"]: row for row in one.table()} for label, one in plans.items()}
+    every = dict.fromkeys(fact for rows in facts.values() for fact in rows)
+    names = _names(plans)
+    return [
+        {
+            "fact": fact,
+            **{_called(label, name, plans): facts[label].get(fact, {}).get(name, "") for label, name, _ in names},
+        }
+        for fact in every
+    ]
+
+
+def _plot(plans: dict[str, Plan], unit: str, path: Path) -> None:
     from versadp.display.pictures import curves
 
     alpha = np.linspace(0, 1, 201)
-    lines = {label: (alpha, mech.privacy(unit).beta(alpha)) for label, mech in candidates.items()}
+    lines = {
+        _called(label, name, plans): (alpha, mech.privacy(unit).beta(alpha)) for label, name, mech in _names(plans)
+    }
     title = f"What the best attacker misses, one {unit}"
     curves({"nothing to learn": (alpha, 1 - alpha)} | lines, x="false alarms", y="misses", title=title, path=path)
     click.echo(f"picture written to {path}", err=True)

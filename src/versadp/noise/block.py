@@ -4,7 +4,7 @@ A mechanism is a product of independent blocks, each an invertible channel on it
 about its noise, so that nothing outside this room asks what kind it is:
 
     values -> content -> noise -> values        how records are released, on whole numbers
-    profile, log_ratio, events, extremes        what that guarantees, and how to attack it
+    profile, guarantee, log_ratio, extremes     what that guarantees, ideally and as sampled, and how to attack it
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
     part, products, waves                       shortcuts of the inverse, for noise that has them
@@ -24,6 +24,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from versadp.errors import ParameterError
+from versadp.noise.cost import EVEN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
+    from versadp.noise.cost import Decoders
     from versadp.noise.points import How, Points
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
@@ -158,6 +160,12 @@ class Block(ABC):
         """Return what a shuffle may rely on, if the block keeps or redraws."""
         return None
 
+    def guarantee(self, unit: str) -> PrivacyProfile:
+        """Return what the noise guarantees as it is sampled: its sampler's error is charged."""
+        from versadp.privacy import with_slack
+
+        return with_slack(self.profile(unit), self.sampler_error)
+
     @abstractmethod
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return two records of this block that are hardest to tell apart safely."""
@@ -168,6 +176,10 @@ class Block(ABC):
 
     def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:  # noqa: ARG002 - for blocks to override
         """Return what an attacker can look for beside the likelihood ratio, by name."""
+        return {}
+
+    def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:  # noqa: ARG002 - for blocks to override
+        """Return small whole numbers from 0 on that an attacker can read off released records, by name."""
         return {}
 
     # words ----------------------------------------------------------------------------------------------------------
@@ -183,6 +195,22 @@ class Block(ABC):
     @abstractmethod
     def inflation(self) -> dict[str, float]:
         """Return by how much the noise multiplies the variance of each column's mean (or of a level's share)."""
+
+    def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:  # noqa: ARG002 - for blocks to override
+        """Return what the noise costs in means and slopes of numbers with this standard deviation in widths."""
+        return {}
+
+    def median_costs(self) -> dict[str, float | None]:
+        """Return by how much the noise multiplies the standard error of each number's median; None without one."""
+        return {}
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it, in words."""
+        return "any loss, by signed points"
+
+    def figures(self) -> dict[str, Any]:
+        """Return what is kept and how wide, as numbers."""
+        return self.spec.to_dict()
 
     # inverse --------------------------------------------------------------------------------------------------------
 

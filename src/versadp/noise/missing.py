@@ -27,10 +27,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from versadp.noise.grid import grid_bits, sampler_error
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from versadp.privacy import PrivacyProfile
 
     Array = NDArray[np.float64]
 
@@ -43,6 +47,36 @@ class Missing(NamedTuple):
 
     lost: float
     reach: float
+
+
+def as_sampled(profile: PrivacyProfile, scales: Sequence[float], shift: float) -> PrivacyProfile:
+    """Charge the sampler's error to what ideal symmetric Laplace noise guarantees.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        Of ideal noise.
+    scales : sequence of float
+        Noise scale of each column relative to its width.
+    shift : float
+        Largest distance of two neighbouring records in units of the noise scale.
+
+    Returns
+    -------
+    PrivacyProfile
+
+    Examples
+    --------
+    >>> from versadp.privacy import symmetric_laplace
+    >>> ideal = symmetric_laplace(6, 0.05)
+    >>> print(f"{as_sampled(ideal, [20.0] * 6, 0.05).delta(14.0) / ideal.delta(14.0):.3f}")
+    1.001
+    """
+    from versadp.privacy import with_slack
+
+    tv = sum(map(sampler_error, scales))
+    lost, reach = missing([math.ldexp(scale, grid_bits(scale)) for scale in scales], shift)
+    return with_slack(profile, tv, lost=lost, far=tv * math.exp(min(reach, 700.0)))
 
 
 def missing(sigma_steps: Sequence[float], shift: float, *, bits: int = 64) -> Missing:
@@ -133,7 +167,7 @@ def tails(dim: int, top: float, n: Array, w: Array) -> tuple[Array, Array]:
     >>> print(f"{far_w:.2g} {far_n:.2g}")
     6.6e-09 0.0005
     """
-    far_w = 1.59 * np.exp(math.sqrt(2) * top - w) * ((1 + top / math.sqrt(2)) / w) ** (dim / 2)
+    log_w = math.sqrt(2) * top - w + dim / 2 * np.log((1 + top / math.sqrt(2)) / w)
     square = (n * n)[..., None]
     logs = (dim / 2 - 1) * np.log(_STRETCHES) - (1 - 1 / _STRETCHES) * (square / 2 - _STRETCHES * top**2 / square)
-    return far_w, dim * np.exp(np.minimum(logs.min(axis=-1), 50.0))
+    return 1.59 * np.exp(np.minimum(log_w, 50.0)), dim * np.exp(np.minimum(logs.min(axis=-1), 50.0))

@@ -151,6 +151,12 @@ class ResponseBlock(Block):
         epsilon = math.log1p(self.levels * self.keep / (1 - self.keep))
         return Blanket(epsilon * (1 + 2**-50), 1 / self.levels, self.levels * 2.0**-64)
 
+    def guarantee(self, unit: str) -> PrivacyProfile:
+        """Return what the noise guarantees as it is sampled: no level lacks more than its share of 2^-64."""
+        from versadp.privacy import with_slack
+
+        return with_slack(self.profile(unit), self.sampler_error, lost=self.levels * 2.0**-64)
+
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:  # noqa: ARG002 - a category is one attribute
         """Return two levels, or one and what is missing: all pairs are alike."""
         return {self.column: 0.0}, {self.column: np.nan if self.nulls is True else 1.0}
@@ -176,6 +182,10 @@ class ResponseBlock(Block):
     def inflation(self) -> dict[str, float]:
         """Return the variance inflation of a level's share, levels equally frequent."""
         return {self.column: np.inf if self.keep == 0 else self.keep**-2}
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it."""
+        return "shares of its levels, and any model with them" if self.keep else "nothing: it is always redrawn"
 
     def invert(self, codes: NDArray[np.integer]) -> Array:
         """Return the weight of each level, array (levels, n), that undoes the noise in expectation."""

@@ -42,6 +42,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.closed import Products, Waves, product_of, spread_ratio
+from versadp.noise.cost import EVEN, window_decoders, window_median
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.closed import Complex
     from versadp.noise.coded import Coded
+    from versadp.noise.cost import Decoders
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -360,9 +362,24 @@ class WindowBlock(Block):
         return np.asarray(step * (inside[1].astype(float) - inside[0].astype(float)))
 
     def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:  # noqa: ARG002 - both have one lattice
-        """Return what a window never does: outputs that are off its lattice."""
+        """Return what a window never does: outputs that are off its lattice, or beyond it."""
         exact = (seen - self._lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2
-        return {"a value off the lattice": np.asarray((np.abs(exact - np.rint(exact)) > 1e-6).any(axis=0))}
+        beyond = (exact < -0.5) | (exact > np.array(self.outputs)[:, None] - 0.5)
+        return {
+            "a value off the lattice": np.asarray((np.abs(exact - np.rint(exact)) > 1e-6).any(axis=0)),
+            "a value beyond the lattice": np.asarray(beyond.any(axis=0)),
+        }
+
+    def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:
+        """Return where outputs stand: on their lattice, in a window, on even or odd points."""
+        found, most = {}, 64
+        for name, z, w, n in zip(self.columns, self._places(seen), self.window, self.outputs, strict=True):
+            place = np.clip(np.nan_to_num(z, nan=n - 1), 0, n - 1).astype(np.int64)
+            found[f"the place of {name}"] = place * min(n, most) // n
+            found[f"the parity of {name}"] = place % 2
+            if w > 2:
+                found[f"the residue of {name}"] = place % w * min(w, most) // w
+        return found
 
     # words ----------------------------------------------------------------------------------------------------------
 
@@ -394,6 +411,28 @@ class WindowBlock(Block):
         for name, m, w, flag in zip(self.columns, self.last, self.window, self.category, strict=True):
             out[name] = self.keep**-2 if flag else 1 + 12 * mean_variance(w / m, self.keep)
         return out
+
+    def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:
+        """Return what the noise costs in means and slopes of the numbers."""
+        return {name: window_decoders(spread, self.keep, m, w) for name, m, w in self._numbers()}
+
+    def median_costs(self) -> dict[str, float | None]:
+        """Return what it costs in medians of the numbers."""
+        return {name: window_median(self.keep, m, w) for name, m, w in self._numbers()}
+
+    def _numbers(self) -> list[tuple[str, int, int]]:
+        every = zip(self.columns, self.last, self.window, self.category, strict=True)
+        return [(name, m, w) for name, m, w, flag in every if not flag]
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it."""
+        if all(w == 1 for w in self.window):
+            return "shares, quantiles, means, any loss"
+        return "means, variances, shares of levels, linear and other smooth models; quantiles coarsely"
+
+    def figures(self) -> dict[str, Any]:
+        """Return the probability that a record shows the truth up to its window, and half the window."""
+        return {"kept": self.keep, "epsilon": self.epsilon, "shown within": self.reach()}
 
     # inverse --------------------------------------------------------------------------------------------------------
 

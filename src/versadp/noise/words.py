@@ -8,7 +8,7 @@ independent words. Nothing here has a seed or a state.
     words   = AES-256-CTR under HMAC(root.slab, slab number, rows, tag)
 
 A table without an id is keyed by slabs of `SLAB_ROWS` rows, which belong to the format and not to how a file
-happens to be read. A record with an id (or on a person's device) is keyed on its own:
+happens to be read. A record with an id is keyed on its own, and on a person's device each block of it is:
 
     tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id))      side by side, see `tags.py`
     words   = AES-256(root.cipher; tag XOR 0, 1, 2, ...)
@@ -32,6 +32,8 @@ from versadp.errors import KeyMaterialError
 from versadp.noise.tags import Texts, cipher, encrypt, tags
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 SLAB_ROWS = 8192
@@ -138,6 +140,35 @@ class Keystream:
         counters[:, :, 0] = np.arange(blocks, dtype=np.uint64)
         counters ^= tag.reshape(rows, 1, 2)
         return np.ascontiguousarray(encrypt(self._cipher, counters).reshape(rows, 2 * blocks)[:, :words].T)
+
+    def blocks(
+        self, contents: Sequence[NDArray[np.float64]], names: Texts | None, words: Sequence[int]
+    ) -> NDArray[np.uint64]:
+        """Return the words of one record whose blocks are keyed one by one.
+
+        Parameters
+        ----------
+        contents : sequence of arrays (columns, 1)
+            What is being released in each block; its place there is part of its key, so equal content shares no words.
+        names : Texts, optional
+            The id of the record.
+        words : sequence of int
+            Words of each block.
+
+        Returns
+        -------
+        array (words, 1)
+            Of all blocks, one after the other.
+        """
+        named = tags(self._name, Texts.of([b""]) if names is None else names).tobytes()
+        texts = [number.to_bytes(8, "little") + content.tobytes() + named for number, content in enumerate(contents)]
+        pairs = [-(-count // 2) for count in words]
+        counters = np.repeat(tags(self._record, Texts.of(texts)), pairs, axis=0)
+        counters[:, 0] ^= np.concatenate([np.arange(each, dtype=np.uint64) for each in pairs])
+        found = encrypt(self._cipher, counters).ravel()
+        starts = np.cumsum([0, *pairs]) * 2
+        used = [found[start : start + count] for start, count in zip(starts, words, strict=False)]
+        return np.concatenate(used)[:, None]
 
 
 def keystream(key: bytes, parameters: bytes) -> Keystream:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise import laplace_attack as attack
 from versadp.noise.block import Block, Spec
+from versadp.noise.cost import EVEN, laplace_decoders, laplace_median
 from versadp.noise.extension import Box
 from versadp.noise.grid import SCALE_RANGE, grid_bits, sampler_error
+from versadp.noise.missing import as_sampled
 from versadp.noise.plausible import refuse_changed
 from versadp.noise.points import How, Points
 from versadp.noise.settings import check_rate, each_column
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise.closed import Complex, Products, Waves
+    from versadp.noise.cost import Decoders
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -224,10 +227,21 @@ class ZeroInflatedBlock(Block):
         """Return what ideal noise guarantees."""
         from versadp import privacy
 
+        return privacy.zero_inflated(privacy.symmetric_laplace(self.dim, self.shift(unit)), self.exact_rate)
+
+    def guarantee(self, unit: str) -> PrivacyProfile:
+        """Return what the noise guarantees as it is sampled; the coin errs to the safe side."""
+        from versadp import privacy
+
+        shift = self.shift(unit)
+        return privacy.zero_inflated(
+            as_sampled(privacy.symmetric_laplace(self.dim, shift), self.scale, shift), self.exact_rate
+        )
+
+    def shift(self, unit: str) -> float:
+        """Return the largest distance of two records in units of the noise scale."""
         shifts = [1 / scale for scale in self.scale]
-        shift = math.hypot(*shifts) if unit == "record" else max(shifts)
-        block = privacy.symmetric_laplace(self.dim, math.nextafter(shift, math.inf))
-        return privacy.zero_inflated(block, self.exact_rate)
+        return math.nextafter(math.hypot(*shifts) if unit == "record" else max(shifts), math.inf)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return opposite corners, or corners that differ in the column with the least noise."""
@@ -274,6 +288,23 @@ class ZeroInflatedBlock(Block):
         """Return the variance inflation of each mean, values spread evenly over their bounds."""
         left = 1 - self.exact_rate
         return {name: 1 + 12 * left * scale**2 for name, scale in zip(self.columns, self.scale, strict=True)}
+
+    def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:
+        """Return what the noise costs in means and slopes."""
+        return {n: laplace_decoders(spread, s, self.exact_rate) for n, s in zip(self.columns, self.scale, strict=True)}
+
+    def median_costs(self) -> dict[str, float | None]:
+        """Return what it costs in medians."""
+        return {n: laplace_median(s, self.exact_rate) for n, s in zip(self.columns, self.scale, strict=True)}
+
+    def serves(self) -> str:
+        """Return what an analyst can do with it."""
+        return "any loss; rough ones live on the unchanged records" if self.exact_rate else "smooth losses only"
+
+    def figures(self) -> dict[str, Any]:
+        """Return the share of unchanged records, and the noise of each column."""
+        noise = dict(zip(self.columns, self.sigma.tolist(), strict=True))
+        return {"unchanged": self.exact_rate, "noise": noise, "noise in widths": dict(self.parameter("scale"))}
 
     # inverse --------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ Accounting composes the blocks, correction multiplies the inverses of those that
 The second is short for the paper's mechanism: `ZeroInflated` on all numbers together, `Response` on each category.
 
 **Versions.** A mechanism carries the version of its format. One that was read from version 1 (JSON, manifest or ledger)
-keeps version 1's dictionary and its derivation of noise for ever, so that an old release can go on.
+keeps version 1's dictionary and its derivation of noise for ever, so that an old release can go on. Version 3 differs
+from version 2 on devices only: there each block's noise is keyed by that block's values, and not by the whole record.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
     Noise = Mapping[str | tuple[str, ...], Spec]
 
-FORMAT, VERSION = "versadp mechanism", 2
-VERSIONS = (1, VERSION)
+FORMAT, VERSION = "versadp mechanism", 3
+VERSIONS = (1, 2, VERSION)
 
 
 class Mechanism:
@@ -182,7 +183,8 @@ class Mechanism:
         if len({columns for _, columns in specs}) < len(specs):
             raise ParameterError("a mechanism has one block for each of its columns")
         target = None if data["target"] is None else Target.from_dict(data["target"])
-        return cls(schema, noise={columns: spec for spec, columns in specs}, target=target)
+        mechanism = cls(schema, noise={columns: spec for spec, columns in specs}, target=target)
+        return mechanism if data["version"] == VERSION else mechanism.in_version(data["version"])
 
     def in_version(self, version: int) -> Mechanism:
         """Return the same noise law in another version of the format, whose noise is derived otherwise."""
@@ -215,6 +217,7 @@ class Mechanism:
     def parameters(self) -> bytes:
         """All that the noise depends on, beside key and content: two mechanisms never share noise."""
         law = {name: value for name, value in self.to_dict().items() if name != "target"}
+        law["version"] = min(self._version, 2)  # tables have the same noise since
         grids = [block.grid() for block in self._blocks]
         if self._version == 1:
             return json.dumps([law, [m for grid in grids for m in grid.values()]], ensure_ascii=False).encode()
@@ -258,11 +261,17 @@ class Mechanism:
         delta = self.privacy("record").delta(epsilon)
         return opendp_measurement(lambda frame: self.release(frame).frame, epsilon=epsilon, delta=delta)
 
-    def statement(self) -> str:
-        """Return the guarantee in words."""
-        from versadp.release.target.statement import privacy_statement
+    def statement(self, *, reports: int | None = None) -> str:
+        """Return the guarantee in words.
 
-        return privacy_statement(self)
+        Parameters
+        ----------
+        reports : int, optional
+            For records that devices release (`privatize`): how many reports with different values a person may send.
+        """
+        from versadp.release.target.statement import device_statement, privacy_statement
+
+        return privacy_statement(self) if reports is None else device_statement(self, reports)
 
     def release(
         self,
@@ -324,13 +333,28 @@ class Mechanism:
         """Release one record, on the person's own device.
 
         The same record gives the same answer for ever, so asking again reveals nothing more. The key is the device's
-        own and never leaves it.
+        own and never leaves it. Where a record changes, blocks whose values did not change keep their noise, so they
+        cost nothing again. **That a block changed, or came back to an earlier value, shows and is not protected**; what
+        is protected are the values. T reports with different values in a block cost what T releases do:
+        ``mech.privacy(unit).compose(T)``, in words `statement(reports=T)`.
 
         Parameters
         ----------
         record : mapping of column to value
         key : bytes
             32 secret random bytes.
+
+        Examples
+        --------
+        >>> from versadp import Bounded, Schema, noise
+        >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
+        >>> mech = Mechanism(schema, noise=dict.fromkeys(["age", "income"], noise.Window(epsilon=2)))
+        >>> key = bytes(range(32))  # a real one comes from versadp.fresh_key()
+        >>> one, two = (mech.privatize({"age": 41, "income": income}, key=key) for income in (30_000, 35_000))
+        >>> one["age"] == two["age"], one["income"] == two["income"]
+        (True, False)
+        >>> round(mech.privacy("attribute").compose(3).epsilon(1e-6), 3)  # of an attribute with three values in turn
+        6.0
         """
         from versadp.release.path.record import privatize
 

@@ -39,6 +39,10 @@ class ZeroInflated(Layer):
         share = self.base.exact_share
         return self.exact_rate + (1 - self.exact_rate) * share if share else self.exact_rate
 
+    @property
+    def _quick_floor(self) -> float:
+        return self.exact_rate + (1 - self.exact_rate) * self.base._quick_floor
+
     def _title(self) -> str:
         return f"{self.base._title()}, {self.exact_rate:.6g} of the records unchanged"
 

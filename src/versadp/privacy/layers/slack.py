@@ -4,19 +4,14 @@ P and Q are what ideal noise would give, P' and Q' what is drawn. If each is wit
 for every event ``Q'(S) - e^ε P'(S) <= Q(S) + τ - e^ε (P(S) - τ) <= delta(ε) + (1 + e^ε) τ``.
 
 e^ε makes this dear where ε is large. More may be known: that what is missing from P is also a small share of it,
-``P(S) - P'(S) <= r P(S)``, but for outcomes far out that cost ``far`` at every ε (`docs/privacy-numerics.md`). Then an
-attacker's false alarms α are at least `max((1-r) P(S), P(S) - τ)` up to that, and
+``P(S) - P'(S) <= r P(S)``, but for outcomes far out that cost ``far`` at every ε (`docs/privacy-numerics.md`). Then
 
-    beta'(α) >= beta(min(α/(1-r), α + τ)) - τ - far.
+    delta'(ε) = delta(ε) + (1 + e^ε) τ                  where  r P(L > ε) + far e^-ε >= τ
+              = delta(ε + log(1-r)) + τ + far           where  r P(L > ε + log(1-r)) + far e^-ε <= τ,
 
-A concave function inside a convex one that falls, so this is a trade-off curve, and by conjugation, with ε* where
-`P(L > ε*) = τ/r`,
-
-    delta'(ε) = delta(ε) + (1 + e^ε) τ + far            up to ε*
-              = delta(ε + log(1-r)) + τ + far           from ε* - log(1-r) on,
-
-and a straight line in e^ε between. Any ε* gives a valid bound: both forms hold everywhere, and the true delta is convex
-in e^ε. With r = 1, where nothing more is known, the line has no end and is level.
+and a straight line in e^ε between. Both forms hold everywhere and the true delta is convex in e^ε, so a line from any
+point of the one to any point of the other holds too. Where nothing more is known (r = 1), or far is dear, the plain
+form is held from its minimum on, which lies where `P(L > ε) = τ`: the true delta falls.
 """
 
 from __future__ import annotations
@@ -45,38 +40,59 @@ class WithSlack(Layer):
     far: float = 0.0
 
     @cached_property
-    def _turn(self) -> float:
-        """ε*; any ε gives a valid bound, so its error enters squared."""
-        base, log_rate = self.base, np.log(self.tv / self.lost)
-        high = np.ones(1)
-        while base._curve(high)[1][0] > self.tv / self.lost and high[0] < 700:
-            high = 2 * high
+    def _relative(self) -> bool:
+        """Whether the share that is lost helps: before the plain form has fallen as far as it does."""
+        if self.lost == 1:
+            return False
+        dear = max(float(np.log(max(self.far / ((1 - self.lost) * self.tv), 1.0))), 0.0)
+        return bool(dear < 700 and self.base._curve(np.array([dear]))[1][0] > self.tv)
+
+    def _dear(self, epsilon: Array, alarms: Array) -> Array:
+        """Return by how much the first form loses more than the second, or than its own minimum if that comes first."""
+        return np.minimum(alarms, self.lost * alarms + self.far * np.exp(-epsilon)) / self.tv
+
+    def _least(self, loss: float) -> float:
+        """Return where `_dear` falls to 1, false alarms taken at ε - loss; its error only makes the bound larger."""
 
         def above(eps: Array) -> Array:
-            return np.asarray(np.log(np.maximum(base._curve(eps)[1], 5e-324)) - log_rate)
+            alarms = self.base._curve(np.maximum(eps - loss, 0.0))[1]
+            return np.log(np.maximum(self._dear(eps, alarms), 5e-324))
 
+        high = np.ones(1)
+        while above(high)[0] > 0 and high[0] < 700:
+            high = 2 * high
         return float(crossing(above, np.zeros(1), np.minimum(high, 700.0), tolerance=1e-9)[1][0])
+
+    @cached_property
+    def _turn(self) -> float:
+        """Where the first form ends."""
+        return self._least(0.0)
+
+    @cached_property
+    def _end(self) -> float:
+        """Where the second begins."""
+        return max(self._least(self._loss), self._turn + self._loss)
 
     @property
     def _loss(self) -> float:
         """By how much epsilon is larger for what is lost: ``-log(1 - r)``."""
-        return float(-np.log1p(-self.lost)) * (1 + ULP) if self.lost < 1 else float("inf")
+        return float(-np.log1p(-self.lost)) * (1 + ULP) if self._relative else float("inf")
 
     @cached_property
     def _before(self) -> float:
-        """The bound at ε*."""
+        """The bound where the first form ends."""
         value = float(self.base._curve(np.array([self._turn]))[0][0])
-        return float(up(value + (1 + np.exp(self._turn)) * self.tv + self.far, 2))
+        return float(up(value + (1 + np.exp(self._turn)) * self.tv, 2))
 
     @property
     def delta_floor(self) -> float:
         """What the bound falls to."""
-        return self._before if self.lost == 1 else float(up(self.base.delta_floor + self.tv + self.far, 2))
+        return float(up(self.base.delta_floor + self.tv + self.far, 2)) if self._relative else self._before
 
     @property
     def pure_epsilon(self) -> float:
         """Where the bound reaches its floor."""
-        return self._turn if self.lost == 1 else self.base.pure_epsilon + self._loss
+        return (self.base.pure_epsilon + self._loss) * (1 + ULP) if self._relative else self._turn
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -86,41 +102,48 @@ class WithSlack(Layer):
 
     @property
     def _quick_floor(self) -> float:
-        return self.base._quick_floor + (2 * self.tv if self.lost == 1 else self.tv + self.far)
+        return self.base._quick_floor + (2 * self.tv if self.lost == 1 else self.tv)
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
         value, alarms = self.base._curve(epsilon)
         with np.errstate(over="ignore"):
-            bound = up(value + (1 + np.exp(epsilon)) * self.tv + self.far, 2)
-        beyond = alarms <= self.tv / self.lost  # alarms only steer: which form is used where
+            bound = up(value + (1 + np.exp(epsilon)) * self.tv, 2)
+        beyond = self._dear(epsilon, alarms) <= 1  # alarms only steer: which form is used where
         falls = np.where(beyond, 0.0, alarms - self.tv)
-        if self.lost < 1 and beyond.any():  # beyond ε* and the line, which then need not be known
-            before = np.maximum(epsilon[beyond] - self._loss, 0.0)
-            value, alarms = self.base._curve(before)
-            past = (alarms <= self.tv / self.lost) & (epsilon[beyond] >= self._loss)
+        if beyond.any() and self._relative:  # beyond the line, which then need not be known
+            late, before = self._second(epsilon[beyond])
+            past = (self._dear(epsilon[beyond], before) <= 1) & (epsilon[beyond] >= self._loss)
             at = np.flatnonzero(beyond)[past]
-            bound[at], falls[at] = up(value[past] + self.tv + self.far, 2), (1 - self.lost) * alarms[past]
+            bound[at], falls[at] = late[past], (1 - self.lost) * before[past]
             beyond[at] = False
         if beyond.any():
             beyond &= epsilon >= self._turn
             bound[beyond], falls[beyond] = self._line(epsilon[beyond])
         return bound, falls
 
+    def _second(self, epsilon: Array) -> tuple[Array, Array]:
+        """Return the second form, and the false alarms of the base where it is read off."""
+        value, alarms = self.base._curve(np.maximum(np.nextafter(epsilon - self._loss, -np.inf), 0.0))
+        return up(value + self.tv + self.far, 2), alarms
+
     def _line(self, epsilon: Array) -> tuple[Array, Array]:
         """Return the line between the two forms, and its slope."""
-        if self.lost == 1:
+        if not self._relative:
             return np.full(len(epsilon), self._before), np.zeros(len(epsilon))
-        after = float(up(self.base._curve(np.array([self._turn]))[0] + self.tv + self.far, 2)[0])
-        drop = (self._before - after) / np.expm1(self._loss)
-        part = np.expm1(np.minimum(epsilon - self._turn, self._loss))
-        return self._before - part * drop, np.full(len(epsilon), drop * np.exp(-self._turn))
+        late, alarms = self._second(np.array([self._end]))
+        after = min(float(late[0]), self._before)
+        drop = (self._before - after) / np.expm1(self._end - self._turn)
+        part = np.expm1(np.minimum(epsilon, self._end) - self._turn)
+        # a line as short as rounding seems level: its slope is not below that of what follows
+        slope = max(drop * np.exp(-self._turn), (1 - self.lost) * float(alarms[0]))
+        return np.maximum(self._before - part * drop, after), np.full(len(epsilon), slope)
 
     @property
     def _kinks(self) -> Array:
         kinks = self.base._kinks
-        if self.lost == 1 or not kinks.size:
+        if not kinks.size or not self._relative:
             return kinks
-        return np.concatenate([kinks, kinks + self._loss, [self._turn, self._turn + self._loss]])
+        return np.concatenate([kinks, kinks + self._loss, [self._turn, self._end]])
 
     def _beta(self, rates: Array) -> Array:
         if self.lost < 1:
@@ -141,7 +164,7 @@ def with_slack(profile: PrivacyProfile, tv: float, *, lost: float = 1.0, far: fl
         In (0, 1]: of every likely outcome at most this share of its ideal probability is missing; 1 if no such share
         is known.
     far : float
-        In [0, 1): what the other outcomes cost, ``Σ e^L`` over what is missing from them.
+        At least 0: what the other outcomes cost, ``Σ e^L`` over what is missing from them.
 
     Returns
     -------
@@ -160,7 +183,7 @@ def with_slack(profile: PrivacyProfile, tv: float, *, lost: float = 1.0, far: fl
     """
     tv = inputs.number("tv", tv, 0.0, 1.0, open_high=True)
     lost = inputs.number("lost", lost, 0.0, 1.0, open_low=True)
-    far = inputs.number("far", far, 0.0, 1.0, open_high=True)
+    far = inputs.number("far", far, 0.0, np.inf)
     require_profile("profile", profile)
     if tv == 0:
         return profile

@@ -37,6 +37,8 @@ class Layout:
         The private columns, block after block.
     words : int
         Words a record.
+    places : tuple
+        Each block, with the slices of its columns and of its words.
     """
 
     def __init__(self, blocks: tuple[Block, ...]) -> None:
@@ -44,20 +46,20 @@ class Layout:
         for block in blocks:
             places.append((block, slice(column, column + len(block.columns)), slice(word, word + block.words)))
             column, word = column + len(block.columns), word + block.words
-        self._places = tuple(places)
+        self.places = tuple(places)
         self.columns = tuple(name for block in blocks for name in block.columns)
         self.words = word
 
     def content(self, private: Mapping[str, NDArray[np.generic]]) -> Array:
         """Return private columns as the whole numbers (columns, rows) that noise is added to."""
         content = np.array([private[name] for name in self.columns], dtype=np.float64)
-        for block, at, _ in self._places:
+        for block, at, _ in self.places:
             block.to_content(content[at])
         return content
 
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Add every block's noise in place, and turn whole numbers into what is released."""
-        for block, at, of_words in self._places:
+        for block, at, of_words in self.places:
             block.add_noise(content[at], words[of_words])
             block.to_values(content[at])
 

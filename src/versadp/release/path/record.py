@@ -39,12 +39,20 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
 
     content = layout.content(private)
     names = None if name is None else Texts.of([str(name).encode()])
-    stream = device_keystream(check_key(key), mechanism.parameters)
-    layout.add_noise(content, stream.records(content, names, layout.words))
+    layout.add_noise(content, _words(mechanism, content, names, check_key(key)))
 
     for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
         out[c] = _released(value, schema.columns[c])
     return {c: out[c] for c in schema.columns}
+
+
+def _words(mechanism: Mechanism, content: NDArray[np.float64], names: Texts | None, key: bytes) -> NDArray[np.uint64]:
+    """Return the record's words: those of a block depend on what stands in that block, and on nothing else in it."""
+    layout, parameters = mechanism.layout, mechanism.parameters
+    if mechanism.version < 3:
+        return device_keystream(key, parameters).records(content, names, layout.words)
+    stream = device_keystream(key, parameters + b"\0by block")
+    return stream.blocks([content[at] for _, at, _ in layout.places], names, [b.words for b, _, _ in layout.places])
 
 
 def _check_names(found: Any, wanted: Any) -> None:

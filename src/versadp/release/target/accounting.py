@@ -1,7 +1,7 @@
 """What a mechanism guarantees: its blocks' guarantees composed for a record, the worst of them for an attribute.
 
-The samplers' errors are charged on top. A shuffled release guarantees more where the blocks keep or redraw, or are pure
-(`docs/shuffle.md`); other noise is as in any order.
+Each block charges its sampler's error itself. A shuffled release guarantees more where the blocks keep or redraw, or
+are pure (`docs/shuffle.md`); other noise is as in any order.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ def mechanism_privacy(
     check_unit(unit)
     if shuffled is not None:
         return _among_others(mechanism, unit, inputs.whole("shuffled", shuffled, 1))
-    profiles = [block.profile(unit) for block in mechanism.blocks]
-    if unit == "attribute":  # the other blocks are the same for both neighbours, errors and all
-        errors = [block.sampler_error for block in mechanism.blocks]
-        return privacy.worst(*map(privacy.with_slack, profiles, errors))
-    return privacy.with_slack(privacy.compose(*profiles), mechanism.sampler_error)
+    guarantees = [block.guarantee(unit) for block in mechanism.blocks]
+    # of one attribute the other blocks are the same for both neighbours, errors and all
+    return privacy.worst(*guarantees) if unit == "attribute" else privacy.compose(*guarantees)
 
 
 def _among_others(mechanism: Mechanism, unit: str, n: int) -> privacy.PrivacyProfile:

@@ -32,7 +32,6 @@ from versadp.privacy import (
     identity,
     solve_parameter,
     target,
-    with_slack,
     zero_inflated,
 )
 from versadp.release.mechanism import Mechanism
@@ -182,8 +181,7 @@ def _attribute_keep(levels: int, goal: Target) -> float:
     """
 
     def profile_of(keep: float) -> PrivacyProfile:
-        block = ResponseBlock(("",), levels, keep)
-        return with_slack(block.profile("attribute"), block.sampler_error)
+        return ResponseBlock(("",), levels, keep).guarantee("attribute")
 
     if goal.alpha is not None and goal.beta is not None:
         alpha, beta = goal.alpha, goal.beta
@@ -198,18 +196,18 @@ def _attribute_keep(levels: int, goal: Target) -> float:
         return 0.0  # a category that is always redrawn meets every target
 
 
-def _categories(schema: Schema, keep: dict[str, float]) -> tuple[PrivacyProfile, float]:
-    """Return what the categories give away of a record, and their samplers' error."""
+def _categories(schema: Schema, keep: dict[str, float]) -> PrivacyProfile:
+    """Return what the categories give away of a record."""
     blocks = [Response(keep[name]).on({name: schema.columns[name]}) for name in schema.categorical]
-    return compose(*(block.profile("record") for block in blocks)), sum(block.sampler_error for block in blocks)
+    return compose(*(block.guarantee("record") for block in blocks))
 
 
 def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[str, float]) -> ShiftProblem:
     """Say what the numeric block must meet, given everything else."""
     dim = len(schema.numeric)
     if unit == "attribute":  # the other blocks are the same for both neighbours
-        return ShiftProblem(goal, dim, 1.0, rate, identity(), 0.0)
-    return ShiftProblem(goal, dim, math.sqrt(dim), rate, *_categories(schema, keep))
+        return ShiftProblem(goal, dim, 1.0, rate, identity())
+    return ShiftProblem(goal, dim, math.sqrt(dim), rate, _categories(schema, keep))
 
 
 def _settle(make: Callable[..., Mechanism], scale: float, goal: Target, unit: str) -> Mechanism:
@@ -243,7 +241,7 @@ def _split(schema: Schema, goal: Target, rate: float) -> tuple[dict[str, float],
 
     def alone(each: float) -> PrivacyProfile:
         """Return the guarantee if the numbers had no end of noise: their exact rate stays."""
-        return zero_inflated(with_slack(*_categories(schema, keeps(each))), rate if schema.numeric else 0.0)
+        return zero_inflated(_categories(schema, keeps(each)), rate if schema.numeric else 0.0)
 
     if schema.numeric:
         _refuse_floor(goal, rate, others=True)

@@ -2,21 +2,219 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from versadp.errors import InfeasibleError
-from versadp.noise.block import UNITS
+from versadp import inputs
+from versadp.display.tables import render
+from versadp.errors import ParameterError
+from versadp.noise.block import UNITS, check_unit
+from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
 from versadp.release.target.calibrate import calibrate, variance_inflation
-from versadp.schema import Schema
+from versadp.release.target.candidate import EACH, JOINT, LAPLACE, Candidate, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from versadp.release.mechanism import Mechanism
+    from versadp.schema import Schema
 
 EPSILONS = (1.0, 4.0, 8.0)
 FALSE_ALARMS = (0.01, 0.05)
+_WHAT = {"mean": "the mean", "slope": "a slope", "median": "the median", "share": "a level's share"}
+_WHY = {
+    EACH: "every attribute gets all of epsilon; one joint window would spend it on the whole record",
+    JOINT: "one window for all columns spends epsilon once, where one a column would have to share it out",
+    LAPLACE: "a delta pays for records that are released unchanged, and these serve every loss",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Candidates for one target, and where the budget goes; made by `plan`. Printed it is a page of text.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+    default : str
+        The name of the one that `calibrate` takes.
+    why : str
+        The reason for it.
+    columns : list of dict
+        What each numeric column more costs (`cost_of_columns`), under the default.
+    bounds : list of dict
+        What bounds twice as wide cost (`cost_of_bounds`), under the default.
+    warnings : list of str
+    """
+
+    unit: str
+    goal: dict[str, Any]
+    shuffled: int | None
+    rows: int | None
+    candidates: tuple[Candidate, ...]
+    default: str
+    why: str
+    columns: list[dict[str, Any]]
+    bounds: list[dict[str, Any]]
+    warnings: list[str]
+
+    def __getitem__(self, name: str) -> Mechanism:
+        """Return a candidate's mechanism."""
+        mechanism = {each.name: each.mechanism for each in self.candidates}.get(name)
+        if mechanism is None:
+            known = ", ".join(repr(each.name) for each in self.candidates if each.mechanism is not None)
+            raise ParameterError(f"the plan has no mechanism {name!r}", hint=f"choose from {known}")
+        return mechanism
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain numbers and words."""
+        delta = float(self.goal.get("delta") or 0.0)
+        return {
+            "unit": self.unit,
+            "target": self.goal,
+            "shuffled": self.shuffled,
+            "rows": self.rows,
+            "default": self.default,
+            "why": self.why,
+            "candidates": [each.to_dict(delta, self.shuffled) for each in self.candidates],
+            "columns": self.columns,
+            "bounds": self.bounds,
+            "warnings": self.warnings,
+        }
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the facts about all candidates as rows of a table, one column a candidate."""
+        real = {each.name: each.mechanism for each in self.candidates if each.mechanism is not None}
+        rows = compare(real, self.rows)
+        data = {each["name"]: each for each in self.to_dict()["candidates"]}
+        more = {name: dict(_more(data[name])) for name in real}
+        labels = dict.fromkeys(label for each in more.values() for label in each)
+        return rows + [{"fact": x, **{name: each.get(x, "") for name, each in more.items()}} for x in labels]
+
+    def __str__(self) -> str:
+        parts = [f"Candidates for protecting one {self.unit}:\n\n{render(self.table())}"]
+        parts += [f"{each.name}: not possible: {each.refused}" for each in self.candidates if each.mechanism is None]
+        parts += [_served(each) for each in self.candidates if each.mechanism is not None]
+        parts.append(f"The default is {self.default}: {self.why}.")
+        if len(self.columns) > 1:
+            parts.append(f"What each numeric column more costs (standard errors, times raw):\n\n{render(self.columns)}")
+        if self.bounds:
+            words = "Bounds are the budget (standard errors, times raw; standard deviations in widths)"
+            parts.append(f"{words}:\n\n{render(self.bounds)}")
+        parts += self.warnings
+        parts.append(
+            "Standard errors are those of the plain corrections, for values spread evenly over their bounds and an\n"
+            "R² of ½; method 'efficient' does at least as well. A median is to a twentieth of the width."
+        )
+        return "\n\n".join(parts)
+
+
+def plan(
+    schema: Schema,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    unit: str = "record",
+    shuffled: int | None = None,
+    exact_rate: float | None = None,
+    advantage: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    rows: int | None = None,
+) -> Plan:
+    """Show what meets a target, side by side: what is shown, protected and served, and what it costs an analyst.
+
+    Parameters
+    ----------
+    schema : Schema
+    epsilon, delta, unit, shuffled, exact_rate, advantage, alpha, beta
+        The target, as in `calibrate`.
+    rows : int, optional
+        Number of records, to say how many come out unchanged and which columns are lost.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
+    >>> p = plan(schema, epsilon=8.0)
+    >>> p.default, [round(row["mean"], 2) for row in p.columns]
+    ('one joint window', [1.01, 1.03, 1.08])
+    >>> p["one joint window"] == calibrate(schema, epsilon=8.0)
+    True
+    """
+    check_unit(unit)
+    rows = None if rows is None else inputs.whole("rows", rows, 1)
+    given = {"epsilon": epsilon, "delta": delta, "advantage": advantage, "alpha": alpha, "beta": beta}
+    goal: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {
+        name: value for name, value in (("shuffled", shuffled), ("exact_rate", exact_rate)) if value is not None
+    }
+    chosen = calibrate(schema, **goal, **options, unit=unit)  # what is wrong with a target is said here
+    found = candidates(schema, goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate)
+    default = next((each.name for each in found if each.mechanism == chosen), EACH)
+    bounds = cost_of_bounds(chosen, rows)
+    columns = cost_of_columns(schema, goal | options, unit=unit) if schema.numeric else []
+    reason = _why(default, found)
+    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, _warnings(bounds, rows))
+
+
+def _why(default: str, found: list[Candidate]) -> str:
+    """Return why the default is the default, and what would cost less in slopes."""
+    slopes = {
+        each.name: max((cost.get("slope") or 0.0 for cost in each.costs().values()), default=0.0) for each in found
+    }
+    best = min((name for name, slope in slopes.items() if slope), key=slopes.__getitem__, default=default)
+    if best == default or slopes[best] > 0.9 * slopes[default]:
+        return _WHY[default]
+    less = f"{best} costs less in slopes ({slopes[best]:.3g} against {slopes[default]:.3g} times raw)"
+    return f"{_WHY[default]}; {less}"
+
+
+def _warnings(bounds: list[dict[str, Any]], rows: int | None) -> list[str]:
+    """Return which columns are likely to be lost."""
+    found = []
+    among = "" if rows is None else f" among {rows:,} records"
+    for row in bounds:
+        for what in ("mean", "slope"):
+            least = row[f"{what} lost below a standard deviation of"]
+            if least is None:
+                found.append(f"Likely lost: the {what} of {row['column']}, even if it fills its bounds{among}.")
+            elif what == "slope" and least > 0.02:
+                words = f"The slope of {row['column']} is likely lost{among} if its standard deviation is below"
+                found.append(f"{words} {100 * least:.2g}% of its width: narrower bounds are the cure.")
+    return found
+
+
+def _served(candidate: Candidate) -> str:
+    assert candidate.mechanism is not None
+    served: dict[str, list[str]] = {}
+    for block in candidate.mechanism.blocks:
+        served.setdefault(block.serves(), []).extend(block.columns)
+    words = "; ".join(f"{what} ({', '.join(columns)})" for what, columns in served.items())
+    return f"{candidate.name} serves: {words}."
+
+
+def _more(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a table shows beside the facts of `compare`."""
+    facts = []
+    for way, units in data["privacy"].items():
+        for unit, figures in units.items():
+            shown = "none" if figures["epsilon"] is None else f"{figures['epsilon']:.4g}"
+            facts.append((f"{unit}, {way}: epsilon at delta {figures['delta']:g}", shown))
+            if way == "shuffled":
+                words = (
+                    f"{unit}, shuffled: at {figures['false alarms']:.0%} false alarms the best attacker finds at most"
+                )
+                facts.append((words, f"{100 * figures['found']:.3g}%"))
+    for name, costs in data["costs"].items():
+        for what, value in costs.items():
+            shown = "lost" if value is None or value > 100 * LOST else f"{value:.3g}"
+            facts.append((f"standard error of {_WHAT[what]} of {name}, times raw", shown))
+    return facts
 
 
 def compare(candidates: Mapping[str, Mechanism], rows: int | None = None) -> list[dict[str, Any]]:
@@ -47,35 +245,3 @@ def _facts(mechanism: Mechanism, rows: int | None) -> list[tuple[str, str]]:
         what = "share of a level" if name in mechanism.schema.categorical else "mean"
         facts.append((f"records needed for the {what} of {name}, times raw", f"{factor:,.3g}"))
     return facts
-
-
-def cost_of_columns(schema: Schema, target: Mapping[str, Any], *, unit: str) -> list[dict[str, Any]]:
-    """Return what the target costs with fewer numeric columns: noise in widths, and records needed.
-
-    Examples
-    --------
-    >>> from versadp import Bounded, Schema
-    >>> schema = Schema({name: Bounded(0, 1) for name in "abc"})
-    >>> [row["numeric columns"] for row in cost_of_columns(schema, {"epsilon": 4, "delta": 0.05}, unit="record")]
-    [1, 2, 3]
-    """
-    dim = len(schema.numeric)
-    rows: list[dict[str, Any]] = []
-    for kept in sorted({1, 2, math.ceil(dim / 4), math.ceil(dim / 2), dim} & set(range(1, dim + 1))):
-        dropped = set(schema.numeric[kept:])
-        smaller = Schema({name: column for name, column in schema.columns.items() if name not in dropped})
-        try:
-            mechanism = calibrate(smaller, **target, unit=unit)
-        except InfeasibleError:
-            rows.append({"numeric columns": kept, "noise (widths)": None, "records needed, times raw": None})
-            continue
-        first = schema.numeric[0]
-        factor = variance_inflation(mechanism)[first]
-        rows.append(
-            {
-                "numeric columns": kept,
-                "noise (widths)": round(mechanism.scale[first], 4),
-                "records needed, times raw": round(factor, 1),
-            }
-        )
-    return rows

@@ -16,12 +16,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from versadp.errors import InfeasibleError
-from versadp.noise.grid import SCALE_RANGE, sampler_error
+from versadp.noise.grid import SCALE_RANGE
+from versadp.noise.missing import as_sampled
 from versadp.privacy import (
     compose,
     symmetric_laplace,
     symmetric_laplace_limit,
-    with_slack,
     zero_inflated,
 )
 from versadp.privacy.solving.parameter import search_parameter, shift_bounds
@@ -50,13 +50,11 @@ class ShiftProblem:
         The exact rate.
     others : PrivacyProfile
         What the categories give away, `identity()` if they do not count.
-    error : float
-        Their samplers' error.
 
     Examples
     --------
     >>> from versadp.privacy import identity, target
-    >>> problem = ShiftProblem(target(0.8, 0.17), 6, 1.0, 0.05, identity(), 0.0)
+    >>> problem = ShiftProblem(target(0.8, 0.17), 6, 1.0, 0.05, identity())
     >>> low, high = problem.bracket
     >>> shift = problem.solve(1e-9)
     >>> round(low, 2), round(shift, 6), round(high, 2)
@@ -68,13 +66,12 @@ class ShiftProblem:
     width: float
     rate: float
     others: PrivacyProfile
-    error: float
 
     def profile(self, curve: Callable[[float], PrivacyProfile], shift: float) -> PrivacyProfile:
         """Return the guarantee at a shift, with a family of curves for the block."""
         scale = min(self.width / shift, SCALE_RANGE[1])
-        together = compose(zero_inflated(curve(shift), self.rate), self.others)
-        return with_slack(together, self.dim * sampler_error(scale) + self.error)
+        numbers = as_sampled(curve(shift), [scale] * self.dim, shift)
+        return compose(zero_inflated(numbers, self.rate), self.others)
 
     @cached_property
     def bracket(self) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from versadp import inputs
 from versadp.noise.block import UNITS
 
 if TYPE_CHECKING:
@@ -46,6 +47,29 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
     if mechanism.sampler_error:
         error = _up(mechanism.sampler_error)
         lines.append(f"The sampler's distance from ideal noise, at most {error} a record, is included.")
+    return "\n".join(lines)
+
+
+def device_statement(mechanism: Mechanism, reports: int) -> str:
+    """Return the guarantee for records that people's devices release, so many times each.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    reports : int
+        How many reports with different values one person may send.
+    """
+    reports = inputs.whole("reports", reports, 1)
+    lines = [
+        privacy_statement(mechanism),
+        "",
+        "On a person's device the same values get the same noise for ever: sending them again reveals nothing more. A",
+        "block of columns whose values change gets fresh noise. That it changed, or came back to an earlier value,",
+        f"shows, and is not protected. {_count(reports, 'report').capitalize()} with different values, together:",
+    ]
+    for unit in UNITS:
+        profile = mechanism.privacy(unit).compose(reports)
+        lines += [f"Protecting {_UNIT_WORDS[unit]}, every time:", *_figures_in_words(profile)]
     return "\n".join(lines)
 
 

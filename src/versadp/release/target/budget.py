@@ -1,0 +1,138 @@
+"""Where the budget goes: what one column more costs, and what bounds that are too wide do.
+
+Noise is measured in widths of the declared bounds, so bounds are the budget: data that fill half of them pay as if the
+noise were twice as large, and a column that fills a small part of them is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from versadp.errors import InfeasibleError
+from versadp.noise.cost import EVEN, LEAST_T
+from versadp.release.target.calibrate import calibrate
+from versadp.release.target.candidate import decoders
+from versadp.schema import Bounded, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from versadp.release.mechanism import Mechanism
+
+LOST = 10.0  # times the standard error of raw data: a hundred times the records
+
+
+def cost_of_columns(schema: Schema, target: Mapping[str, Any], *, unit: str) -> list[dict[str, Any]]:
+    """Return what the target costs with fewer numeric columns and with one more, each calibrated anew.
+
+    Parameters
+    ----------
+    schema : Schema
+        With at least one number; its categories stay.
+    target : mapping
+        What `calibrate` takes.
+    unit : {"record", "attribute"}
+
+    Returns
+    -------
+    list of dict
+        Multiples of the standard errors of raw data for the first number; None where the target cannot be met.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> schema = Schema({name: Bounded(0, 1) for name in "abc"})
+    >>> for row in cost_of_columns(schema, {"epsilon": 8}, unit="record"):
+    ...     print(row["numeric columns"], round(row["mean"], 2), round(row["slope"], 2))
+    1 1.01 1.02
+    2 1.03 1.08
+    3 1.08 1.21
+    4 1.15 1.39
+    """
+    dim, first = len(schema.numeric), schema.numeric[0]
+    rows: list[dict[str, Any]] = []
+    for count in (*sorted({1, min(2, dim), math.ceil(dim / 4), math.ceil(dim / 2), dim}), dim + 1):
+        try:
+            costs = decoders(calibrate(_with(schema, count), **target, unit=unit), EVEN)[first]
+        except InfeasibleError:
+            rows.append({"numeric columns": count, "mean": None, "slope": None, "records for a mean": None})
+            continue
+        figures = {"mean": costs.mean, "slope": costs.slope, "records for a mean": costs.mean**2}
+        rows.append({"numeric columns": count} | figures)
+    return rows
+
+
+def _with(schema: Schema, count: int) -> Schema:
+    """Return the schema with so many of its numbers, or one more than it has."""
+    dropped = set(schema.numeric[count:])
+    columns = {name: column for name, column in schema.columns.items() if name not in dropped}
+    if count > len(schema.numeric):
+        columns["one more" + " " * max(map(len, columns))] = Bounded(0, 1)
+    return Schema(columns, id=schema.id)
+
+
+def cost_of_bounds(mechanism: Mechanism, rows: int | None = None) -> list[dict[str, Any]]:
+    """Return what bounds twice as wide cost in each number, and how small a spread is too small.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    rows : int, optional
+        Number of records: a slope is then lost where its column's corrected variance is less than two standard
+        errors away from 0, and else where its standard error is ten times that of raw data.
+
+    Returns
+    -------
+    list of dict
+        Standard deviations are in widths; None where a column is lost even if it fills its bounds.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> mech = calibrate(Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)}), epsilon=4)
+    >>> for name, value in cost_of_bounds(mech, rows=10_000)[0].items():
+    ...     print(name, value if isinstance(value, str) else round(value, 3))
+    column age
+    mean 1.384
+    slope 2.047
+    mean, bounds twice as wide 2.024
+    slope, bounds twice as wide 5.636
+    mean lost below a standard deviation of 0.025
+    slope lost below a standard deviation of 0.046
+    """
+    names = list(decoders(mechanism, EVEN))
+    out = []
+    for name in names:
+        even, half = (decoders(mechanism, spread)[name] for spread in (EVEN, EVEN / 2))
+
+        def mean_lost(spread: float, name: str = name) -> float:
+            return decoders(mechanism, spread)[name].mean / LOST
+
+        def slope_lost(spread: float, name: str = name) -> float:
+            costs = decoders(mechanism, spread)[name]
+            return costs.slope / LOST if rows is None else LEAST_T / costs.strength(rows)
+
+        out.append(
+            {
+                "column": name,
+                "mean": even.mean,
+                "slope": even.slope,
+                "mean, bounds twice as wide": half.mean,
+                "slope, bounds twice as wide": half.slope,
+                "mean lost below a standard deviation of": _where(mean_lost),
+                "slope lost below a standard deviation of": _where(slope_lost),
+            }
+        )
+    return out
+
+
+def _where(lost: Callable[[float], float]) -> float | None:
+    """Return the least spread at which a function that falls is at most 1; None if it is above 1 at the largest."""
+    if lost(EVEN) > 1:
+        return None
+    low, high = 1e-9, EVEN
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if lost(middle) > 1 else (low, middle)
+    return high
