@@ -118,17 +118,22 @@ class IndexModel(Model):
     window : float
         The same for its curvature alone in signed draws; 0 is the bandwidth. Curvature varies more than the score does,
         and its noise goes into every standard error.
+    tilt : array (p,), optional
+        Of a loss with a scale from the data: so many times the score of the scale is taken off the score, which then
+        does not depend on the scale to first order, nor do standard errors.
     """
 
     loss: IndexLoss
     bandwidth: float
     window: float
+    tilt: Array | None
 
     def score(self, rows: tuple[Array, Array], theta: Array) -> Array:
         """Return the score of each row."""
         m, y = rows
         (s,) = self.loss.derivatives(m @ theta, y, 1, self.bandwidth)
-        return m * s[:, None]
+        out = m * s[:, None]
+        return out if self.tilt is None else out - self.loss.scale_score(m @ theta, y)[0][:, None] * self.tilt
 
     def add_up(
         self,
@@ -146,11 +151,16 @@ class IndexModel(Model):
         together = hessian and not self.window
         s, *bend = self.loss.derivatives(u, y, 2 if together else 1, self.bandwidth)
         add_scores(m, s, weight, record, out)
+        total = np.zeros((self.size, self.size))
+        if self.tilt is not None:
+            aside, by_index, _ = self.loss.scale_score(u, y)
+            add_scores(np.tile(self.tilt, (len(u), 1)), -aside, weight, record, out)
+            total -= np.outer(self.tilt, (weight[0] * by_index) @ m)
         if not hessian:
             return np.zeros((self.size, self.size))
         if not together:
             bend = [self.loss.derivatives(u, y, 2, self.window)[1]]
-        return np.asarray(weighted_squares(m, weight[0] * bend[0]))
+        return np.asarray(total + weighted_squares(m, weight[0] * bend[0]))
 
 
 @dataclass
@@ -170,6 +180,7 @@ class LinearModel(IndexModel):
     response: int = -1
     bandwidth: float = 0.0
     window: float = 0.0
+    tilt: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
@@ -216,6 +227,7 @@ class FormulaModel(IndexModel):
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
+    tilt: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
@@ -247,6 +259,7 @@ class RecordModel(IndexModel):
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
+    tilt: Array | None = None
     size: int = 1
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:

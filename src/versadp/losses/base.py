@@ -193,6 +193,21 @@ class IndexLoss(ABC):
         """Return by how much to smooth the loss and its curvature, given a line and its residuals."""
         return smoothing.of_line(line, factor) if self.kinked else (0.0, 0.0)
 
+    # the scale of the residuals, for losses whose parameters are multiples of it --------------------------------------
+
+    @property
+    def unscaled(self) -> bool:
+        """True as long as it waits for a scale; such a loss has `scaled` and `scale_score` too."""
+        return False
+
+    def scaled(self, scale: float) -> IndexLoss:
+        """Return the loss with the scale that it waits for."""
+        return self
+
+    def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return what has mean 0 at the right scale, and its derivatives in u and in the scale."""
+        raise NotImplementedError
+
     # its corrected form ----------------------------------------------------------------------------------------------
 
     def closed(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.starts import robust
+from versadp.losses.starts import robust, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,20 +100,6 @@ def of_margins(m: Array, factor: float = 1.0) -> tuple[float, float]:
     (0.87, 1.5)
     """
     return _widths(1.0, 6.0 * _rate(m), factor)
-
-
-def spread(residual: Array) -> float:
-    """Return the scale of residuals by their quartiles, or further out if most residuals are nearly the same.
-
-    Examples
-    --------
-    >>> round(spread(np.append(np.linspace(-1, 1, 999), 1e9)), 2)
-    0.74
-    """
-    shares, widths = np.array([0.25, 0.1, 0.05, 0.01]), np.array([1.349, 2.563, 3.290, 4.653])
-    ranges = np.quantile(residual, 1 - shares) - np.quantile(residual, shares)
-    enough = np.flatnonzero(ranges > 1e-3 * ranges[-1])
-    return float((ranges / widths)[enough[0]]) if enough.size else float(residual.std())
 
 
 def _rate(m: Array) -> float:

@@ -88,6 +88,11 @@ class Problem:
         assert not isinstance(self.model, CustomModel)  # whose kinks are the user's business
         return replace(self, model=replace(self.model, bandwidth=bandwidth, window=window))
 
+    def minimising(self, loss: IndexLoss, tilt: Array | None = None) -> Problem:
+        """Return the problem of another loss, with a tilt if its scale is from the data."""
+        assert not isinstance(self.model, CustomModel)
+        return replace(self, model=replace(self.model, loss=loss, bandwidth=0.0, window=0.0, tilt=tilt))
+
 
 def make_problem(release: Release, formula: str | None, loss: Any, weights: Array | None, size: int | None) -> Problem:
     """Return the problem of fitting a loss to a release.
