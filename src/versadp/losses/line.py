@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 0.05  # of the scale of all residuals is what their scale around a quantile may be
+LEAST, MOST = 0.05, 1.5  # of the scale of all residuals is what their scale around a quantile may be
 SIGNIFICANT = 3.0
 
 
@@ -86,7 +86,7 @@ class Line:
         away = max(min(tau, 1 - tau) / 2, SIGNIFICANT * float(error))
         sides = [share for share in (tau - away, tau + away) if 0.01 < share < 0.99]
         here = [(self.quantile(p) - self.quantile(tau)) / float(ndtri(p) - ndtri(tau)) for p in sides]
-        return max(min(here, default=whole), LEAST * whole)
+        return min(max(min(here, default=whole), LEAST * whole), MOST * whole)
 
 
 def lift_of(m: Array) -> Array | None:
