@@ -219,7 +219,7 @@ def test_a_noisy_response():
     for loss in ("squared", Huber(5.0), Huber(5.0, scale=1.0)):
         result = vdp.fit(rel, "b ~ a", loss=loss)
         assert np.abs((np.asarray(result.params) - raw) / np.asarray(result.bse)).max() < 5
-    with pytest.raises(ParameterError, match="noisy response"):
+    with pytest.raises(ParameterError, match="noisy response with bounds 0 and 1"):
         vdp.fit(rel, "b ~ a", loss="logistic")
 
 

@@ -237,7 +237,7 @@ class FormulaModel(IndexModel):
         columns = columns_at(z, record, records, self.units)
         matrix = finite(self.design.matrix(columns))
         if records.response is None:
-            return matrix, self.design.response_at(columns)
+            return matrix, finite(self.design.response_at(columns))
         return matrix, records.response[record]
 
 

@@ -44,7 +44,8 @@ class Design:
         For each coefficient the index of the noisy column (into `schema.numeric`) if the term is just that column, -1
         if it uses public columns only, -2 if it is any other function of noisy columns.
     response : int
-        Index of the noisy column on the left, or -1 for an expression of public columns.
+        Index of the noisy column on the left, -1 for an expression of public columns, -2 for any other function of
+        noisy columns.
     response_name : str
         The left side.
     used : tuple of str
@@ -64,8 +65,8 @@ class Design:
 
     @property
     def linear(self) -> bool:
-        """True if no term is a function of noisy columns other than such a column itself."""
-        return MIXED not in self.columns
+        """True if neither side has a function of noisy columns other than such a column itself."""
+        return MIXED not in (*self.columns, self.response)
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, coefficients) at arbitrary points; the response is not needed."""
@@ -102,7 +103,7 @@ def make_design(formula: str, schema: Schema) -> Design:
     Parameters
     ----------
     formula : str
-        Left side a noisy column, or any expression of public columns; right side terms of numeric columns.
+        Left side an expression of numeric columns; right side terms of them.
     schema : Schema
 
     Raises
@@ -250,11 +251,4 @@ def _kind(factors: tuple[Expression, ...], schema: Schema) -> int:
 def _response(left: Expression, schema: Schema) -> int:
     if not left.columns:
         raise ParameterError("the left side of the formula must be one response", hint=_EXAMPLE)
-    if not set(left.columns) & set(schema.numeric):
-        return PUBLIC
-    if left.bare is None:
-        raise ParameterError(
-            f"the response {left.text} is a function of noisy columns, which is not served",
-            hint="take a noisy column as it is, or any function of public columns",
-        )
-    return schema.numeric.index(left.bare)
+    return _kind((left,), schema)

@@ -17,10 +17,10 @@ from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordMod
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
-from versadp.formula.design import PUBLIC, Design, make_design
+from versadp.formula.design import MIXED, PUBLIC, Design, make_design
 from versadp.models.source import MemorySource, Reader, ReleaseSource, numbers_of, public_numbers
 from versadp.noise.units import Units
-from versadp.schema import Bounded
+from versadp.schema import Bounded, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,26 +148,60 @@ def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseS
 
 def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights: Array | None) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
-    if design.response >= 0 and not loss.residual:
-        raise ParameterError(
-            f"a noisy response needs a loss of the residual, and {loss.name} is none",
-            hint="use squared, check or huber loss, or a public response",
-        )
+    _check_response(design, loss, schema)
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records")
     public = _public_columns(release, design)
     blocks = _touched(release, set(design.used))
-    units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
-    coding = _coding(release, design, loss) if design.response < 0 else None
-    open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if design.linear else None
+    coding = _coding(release, design, loss) if design.response == PUBLIC else None
+    # a noisy response moves with the index only where the loss is one of their difference
+    linear = design.linear and (design.response == PUBLIC or loss.residual)
+    open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if linear else None
+    units = _units(release, blocks, centred=not linear or "Intercept" in design.names)
     source = _source(release, Reader(units, public, design, open_terms, coding), weights)
-    if design.linear:
+    if linear:
         columns = tuple(PUBLIC if c < 0 else units.names.index(schema.numeric[c]) for c in design.columns)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
         return _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     every = (np.arange(size),)
     model = FormulaModel(loss, design, units)
+    if design.response == MIXED:
+        _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
     return Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
+
+
+def _check_response(design: Design, loss: IndexLoss, schema: Schema) -> None:
+    """Refuse a noisy column as a response where a loss cannot take its bounds.
+
+    Corrected scores are evaluated at values between them that nobody has, which does no harm; but what the two classes
+    are cannot be read off noisy values.
+    """
+    if design.response < 0 or loss.residual:
+        return
+    bounds = _bounds(schema.columns[schema.numeric[design.response]])
+    if loss.classes is None:
+        loss.response(np.array(bounds))
+    elif bounds != loss.classes:
+        low, high = loss.classes
+        raise ParameterError(
+            f"{loss.name} loss needs a noisy response with bounds {low:g} and {high:g}, its two classes, "
+            f"and {design.response_name} has others",
+            hint=f"release it as Bounded({low:g}, {high:g}), or take a public response",
+        )
+
+
+def _check_function(model: FormulaModel, records: Records) -> None:
+    """Refuse a function of noisy columns as a response where a loss cannot take its values on the domain."""
+    _, y = model.rows(model.units.clip(records.z), np.arange(records.rows), records)
+    if model.loss.classes is None:
+        model.loss.response(y)
+    elif not np.isin(y, model.loss.classes).all():
+        low, high = model.loss.classes
+        raise ParameterError(
+            f"{model.loss.name} loss needs a response of {low:g} and {high:g}, "
+            f"and {model.design.response_name} has other values",
+            hint="compare, as in I(income > 50000) ~ age, or take another loss",
+        )
 
 
 def _linear_problem(
