@@ -18,7 +18,7 @@ from versadp.formula.terms import Terms, read_columns
 from versadp.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -67,6 +67,14 @@ class Design:
     def linear(self) -> bool:
         """True if neither side has a function of noisy columns other than such a column itself."""
         return MIXED not in (*self.columns, self.response)
+
+    def degree(self, columns: Collection[str]) -> int | None:
+        """Return the highest degree of a term or the response as a polynomial of some columns; None if one is none."""
+        sides = ((self.left,), *self.terms.expressions)
+        found = [[factor.degree(columns) for factor in factors] for factors in sides]
+        if any(None in degrees for degrees in found):
+            return None
+        return max(sum(degree or 0 for degree in degrees) for degrees in found)
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, coefficients) at arbitrary points; the response is not needed."""

@@ -68,6 +68,8 @@ class IndexLoss(ABC):
         True if its first derivative jumps, so that it is smoothed with a bandwidth.
     residual : bool
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
+    quadratic : bool
+        True if its first derivative is a sum of multiples of u and y, as that of squared loss is.
     classes : tuple of float or None
         What the two values of the response are coded to, if it must have just two.
     needs_formula : bool
@@ -94,6 +96,7 @@ class IndexLoss(ABC):
     smooth: ClassVar[bool] = False
     kinked: ClassVar[bool] = False
     residual: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = False
     classes: ClassVar[tuple[float, float] | None] = None
     needs_formula: ClassVar[bool] = True
 
