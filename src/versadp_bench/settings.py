@@ -104,7 +104,7 @@ SETTINGS: dict[str, Setting] = {
     "squared 10, 4": Setting("squared", 100_000, 10, 1.0, 4.0, 0.005, 0.3**0.5, (0.12,)),
     "squared 2 of 10": Setting("squared", 100_000, 10, 1.0, 4.0, 0.01, 1.0, (0.10,), used=2),
     "hinge 3": Setting("hinge", 20_000, 3, 1.0, 1.0, 0.1, 1.0, (HALF,)),
-    "huber 3": Setting(Huber(), 5000, 3, 1.0, 1.0, 0.1, 1.0, (HALF, HALF), intercept=1.0),
+    "huber 3": Setting(Huber(scale=1.0), 5000, 3, 1.0, 1.0, 0.1, 1.0, (HALF, HALF), intercept=1.0),
     "poisson 3": Setting("poisson", 5000, 3, 1.0, 1.0, 0.1, 0.5, (HALF, HALF), intercept=0.5),
     "private response 3": Setting("squared", 5000, 3, 1.0, 1.0, 0.1, 0.5, (HALF,), sigma=0.3, private_response=True),
 }

@@ -14,11 +14,19 @@ def wavy(seed, size=400):
     return Curve(at, at - 0.4 + 0.05 * np.cumsum(rng.normal(size=size)) / size**0.5, rng.uniform(0.02, 0.04, size))
 
 
+def nearest_rising(curve):
+    """By another library."""
+    from sklearn.isotonic import IsotonicRegression
+
+    return IsotonicRegression().fit_transform(curve.at, curve.score, sample_weight=np.gradient(curve.at))
+
+
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-def test_the_hull_of_all_that_is_not_rejected(seed, level):
+def test_all_that_a_rising_curve_does_not_reject(seed, level):
     curve, z = wavy(seed), norm.ppf(0.5 + level / 2)
-    inside = [t for t, s, e in zip(curve.at, curve.score, curve.error, strict=True) if abs(s) <= z * e]
+    rising = nearest_rising(curve)
+    inside = [t for t, s, e in zip(curve.at, rising, curve.error, strict=True) if abs(s) <= z * e]
     low, high = curve.interval(level)
     assert low <= min(inside)
     assert high >= max(inside)
@@ -27,14 +35,20 @@ def test_the_hull_of_all_that_is_not_rejected(seed, level):
     assert (curve.at[curve.at < high] >= max(inside)).sum() <= 1
 
 
+def test_a_dent_far_away_does_not_stretch_an_interval():
+    at = np.linspace(0, 1, 201)
+    score = np.minimum(5 * (at - 0.3), 0.25)
+    dented = Curve(at, np.where(np.abs(at - 0.9) < 0.01, 0.15, score), np.full(201, 0.1))
+    plain = Curve(at, score, np.full(201, 0.1))
+    assert dented.interval(0.95) == plain.interval(0.95)
+    hull = at[np.abs(dented.score) <= 0.196]
+    assert hull.max() > 0.89, "the hull of all values that are not rejected one by one"
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_the_estimate_is_where_the_nearest_rising_curve_crosses(seed):
-    from sklearn.isotonic import IsotonicRegression
-
     curve = wavy(seed)
-    width = np.gradient(curve.at)
-    rising = IsotonicRegression().fit_transform(curve.at, curve.score, sample_weight=width)
-    crossing = curve.at[np.flatnonzero(rising >= 0)[0]]
+    crossing = curve.at[np.flatnonzero(nearest_rising(curve) >= 0)[0]]
     assert curve.estimate == pytest.approx(crossing, abs=0.02)
     low, high = curve.interval(0.01)
     assert low <= curve.estimate <= high

@@ -1,5 +1,7 @@
 """A loss in other units is the same loss: values, derivatives, starts, smoothing, corrections, fits."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,7 +114,7 @@ def released(unit, rate=0.3):
 
 
 @pytest.mark.parametrize("method", ["efficient", "drcl"])
-@pytest.mark.parametrize("kind", [LogCosh, Huber, Wide, Tube], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [LogCosh, partial(Huber, scale=1.0), Tube], ids=["LogCosh", "Huber", "Tube"])
 def test_fitting_in_other_units_and_multiplying_back_gives_the_same(kind, method):
     """The loss's parameter is in units of the response, and goes with it."""
     unit = 64.0
@@ -122,3 +124,13 @@ def test_fitting_in_other_units_and_multiplying_back_gives_the_same(kind, method
     assert np.asarray(other.bse) / unit == pytest.approx(np.asarray(one.bse), rel=1e-5)
     wrong = vdp.fit(released(unit), "y ~ x", loss=kind(4 * 15.0 * unit), method=method)
     assert abs(wrong.params[0] / unit - one.params[0]) > one.bse[0], "a parameter that did not go with it"
+
+
+@pytest.mark.parametrize("kind", [Huber, Wide], ids=lambda kind: kind.__name__)
+def test_a_corner_in_scales_has_no_unit(kind):
+    unit = 64.0
+    one, other = (vdp.fit(released(each), "y ~ x", loss=kind(1.0)) for each in (1.0, unit))
+    assert np.asarray(other.params) / unit == pytest.approx(np.asarray(one.params), rel=1e-6)
+    assert np.asarray(other.bse) / unit == pytest.approx(np.asarray(one.bse), rel=1e-5)
+    fixed = vdp.fit(released(unit), "y ~ x", loss=Huber(1.0, scale=40.0))
+    assert abs(fixed.params[0] / unit - one.params[0]) > one.bse[0], "a scale that is given stays as it is"

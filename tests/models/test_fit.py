@@ -68,9 +68,13 @@ def test_agreement_at_no_noise_for_robust_losses():
     ours = vdp.fit(rel, FORMULA, loss="check")
     assert np.abs((np.asarray(ours.params) - median.params.to_numpy()) / median.bse.to_numpy()).max() < 0.5
     assert np.asarray(ours.bse) == pytest.approx(median.bse.to_numpy(), rel=0.15)
-    huber = sm.RLM(frame["y"], x, M=sm.robust.norms.HuberT(1.345)).fit(scale_est=sm.robust.scale.HuberScale())
-    ours = vdp.fit(rel, FORMULA, loss=Huber(1.345 * float(huber.scale)))
-    assert np.abs((np.asarray(ours.params) - huber.params.to_numpy()) / huber.bse.to_numpy()).max() < 0.2
+    huber = sm.RLM(frame["y"], x, M=sm.robust.norms.HuberT(1.345)).fit(scale_est=sm.robust.scale.HuberScale(d=1.345))
+    for loss in ("huber", Huber(scale=float(huber.scale))):
+        ours = vdp.fit(rel, FORMULA, loss=loss)
+        assert np.abs((np.asarray(ours.params) - huber.params.to_numpy()) / huber.bse.to_numpy()).max() < 0.02
+        assert np.asarray(ours.bse) == pytest.approx(huber.bse.to_numpy(), rel=0.1)
+    other = vdp.fit(rel, FORMULA, loss=Huber(scale=4.0))
+    assert np.abs((np.asarray(other.params) - huber.params.to_numpy()) / huber.bse.to_numpy()).max() > 0.2
 
 
 def test_agreement_with_delicatessen():
@@ -212,10 +216,10 @@ def test_a_noisy_response():
     frame = people(n=20_000)
     rel = vdp.Mechanism(SCHEMA, scale=0.4, exact_rate=0.2).release(frame, key=KEY)
     raw = np.polyfit(frame["a"], frame["b"], 1)[::-1]
-    for loss in ("squared", Huber(5.0)):
+    for loss in ("squared", Huber(5.0), Huber(5.0, scale=1.0)):
         result = vdp.fit(rel, "b ~ a", loss=loss)
         assert np.abs((np.asarray(result.params) - raw) / np.asarray(result.bse)).max() < 5
-    with pytest.raises(ParameterError, match="noisy response"):
+    with pytest.raises(ParameterError, match="noisy response with bounds 0 and 1"):
         vdp.fit(rel, "b ~ a", loss="logistic")
 
 

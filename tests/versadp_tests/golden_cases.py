@@ -106,6 +106,16 @@ def bowl(x, theta):
     return np.logaddexp(0, x[:, 0] * theta[0] + theta[1]) - x[:, 3] * (x[:, 0] * theta[0] + theta[1])
 
 
+class Huber(vdp.losses.Huber):
+    """As the first version had it: a corner in units of the response, and a start among the released records."""
+
+    name = "huber"
+    by_line = False
+
+    def __init__(self, corner=1.345):
+        super().__init__(corner, scale=1.0)
+
+
 def _fit(where, formula=None, **options):
     return where, lambda release: vdp.fit(release, formula, engine="local", **options)
 
@@ -115,7 +125,7 @@ FITS = {
     f"{loss}, {method}": _fit(
         "numbers",
         _LINEAR if loss not in {"logistic", "hinge", "poisson"} else "y ~ a + b + c",
-        loss=loss,
+        loss=Huber() if loss == "huber" else loss,
         method=method,
     )
     for loss in ("squared", "logistic", "poisson", "check", "hinge", "huber")
@@ -136,7 +146,7 @@ FITS = {
     "public and noisy": _fit("numbers", "v ~ y + a + a:y"),
     "private response": _fit("numbers", "c ~ a + b"),
     "private response, check": _fit("numbers", "c ~ a + b", loss="check"),
-    "private response, huber": _fit("numbers", "c ~ a + b", loss=vdp.losses.Huber(2.0)),
+    "private response, huber": _fit("numbers", "c ~ a + b", loss=Huber(2.0)),
     "quantile 0.3": _fit("numbers", _LINEAR, loss=vdp.losses.Check(0.3)),
     "mean": _fit("one", loss=vdp.losses.Mean("x")),
     "mean of a function": _fit("one", loss=vdp.losses.Mean(lambda x: (x[:, 0] > 0.5).astype(float))),

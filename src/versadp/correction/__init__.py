@@ -5,9 +5,10 @@
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
+    stencil         the same at r = 0, by differences            squared loss, polynomial design
 
-The last three are shortcuts for zero-inflated Laplace noise on one block: v is the score extended outside the domain,
-and everything is in noise units, a column divided by its noise scale, so that the noise is ZIL(r, I).
+All but the first are shortcuts for zero-inflated Laplace noise on one block: v is the score, extended outside the
+domain, and everything is in noise units, a column divided by its noise scale, so that the noise is ZIL(r, I).
 """
 
 from versadp.correction.analytic import Analytic
@@ -16,6 +17,7 @@ from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
 from versadp.correction.signed import Rows, Signed, stratified
+from versadp.correction.stencil import Stencil
 
 __all__ = [
     "Analytic",
@@ -31,6 +33,7 @@ __all__ = [
     "Records",
     "Rows",
     "Signed",
+    "Stencil",
     "as_linear",
     "stratified",
 ]

@@ -118,17 +118,22 @@ class IndexModel(Model):
     window : float
         The same for its curvature alone in signed draws; 0 is the bandwidth. Curvature varies more than the score does,
         and its noise goes into every standard error.
+    tilt : array (p,), optional
+        Of a loss with a scale from the data: so many times the score of the scale is taken off the score, which then
+        does not depend on the scale to first order, nor do standard errors.
     """
 
     loss: IndexLoss
     bandwidth: float
     window: float
+    tilt: Array | None
 
     def score(self, rows: tuple[Array, Array], theta: Array) -> Array:
         """Return the score of each row."""
         m, y = rows
         (s,) = self.loss.derivatives(m @ theta, y, 1, self.bandwidth)
-        return m * s[:, None]
+        out = m * s[:, None]
+        return out if self.tilt is None else out - self.loss.scale_score(m @ theta, y)[0][:, None] * self.tilt
 
     def add_up(
         self,
@@ -146,11 +151,16 @@ class IndexModel(Model):
         together = hessian and not self.window
         s, *bend = self.loss.derivatives(u, y, 2 if together else 1, self.bandwidth)
         add_scores(m, s, weight, record, out)
+        total = np.zeros((self.size, self.size))
+        if self.tilt is not None:
+            aside, by_index, _ = self.loss.scale_score(u, y)
+            add_scores(np.tile(self.tilt, (len(u), 1)), -aside, weight, record, out)
+            total -= np.outer(self.tilt, (weight[0] * by_index) @ m)
         if not hessian:
             return np.zeros((self.size, self.size))
         if not together:
             bend = [self.loss.derivatives(u, y, 2, self.window)[1]]
-        return np.asarray(weighted_squares(m, weight[0] * bend[0]))
+        return np.asarray(total + weighted_squares(m, weight[0] * bend[0]))
 
 
 @dataclass
@@ -173,6 +183,7 @@ class LinearModel(IndexModel):
     bandwidth: float = 0.0
     window: float = 0.0
     coding: tuple[float, float] = (0.0, 1.0)
+    tilt: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
@@ -219,6 +230,7 @@ class FormulaModel(IndexModel):
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
+    tilt: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
@@ -228,7 +240,7 @@ class FormulaModel(IndexModel):
         columns = columns_at(z, record, records, self.units)
         matrix = finite(self.design.matrix(columns))
         if records.response is None:
-            return matrix, self.design.response_at(columns)
+            return matrix, finite(self.design.response_at(columns))
         return matrix, records.response[record]
 
 
@@ -250,6 +262,7 @@ class RecordModel(IndexModel):
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
+    tilt: Array | None = None
     size: int = 1
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:

@@ -1,15 +1,18 @@
 """A score on a grid of values of one parameter, with its standard error: intervals by inversion.
 
-    {t : |score(t)| <= z error(t)},    as its hull
+    {t : |rising(t)| <= z error(t)},    rising: the rising curve nearest to the score
 
 It asks for no curvature: an interval is as wide as the score leaves it, need not be symmetric around the estimate, and
-stays inside the range of the grid. For a quantile the score is the corrected distribution function less tau. At an atom
-it jumps, so the left end is judged by what lies above and the right end by what lies below, each to the next node.
+stays inside the range of the grid. For a quantile the score is the corrected distribution function less tau. A signed
+sum does not rise everywhere, and where it is flat, dents far away would be taken for the parameter; the truth rises,
+and the nearest rising curve is nearer to it. At an atom it jumps, so the left end is judged by what lies above and the
+right end by what lies below, each to the next node.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +65,15 @@ class Curve:
         for name, value in (("at", at), ("score", score), ("error", error)):
             object.__setattr__(self, name, value)
 
+    @cached_property
+    def rising(self) -> Array:
+        """The score as a rising function: nearest in squares over the range."""
+        from scipy.optimize import isotonic_regression
+
+        if self.at.size == 1:
+            return self.score
+        return np.asarray(isotonic_regression(self.score, weights=np.gradient(self.at)).x)
+
     @property
     def _crossing(self) -> int:
         """The node where the rising curve nearest to the score crosses 0.
@@ -81,7 +93,7 @@ class Curve:
         """Return the ends of the interval of a level."""
         from scipy.special import ndtri
 
-        before, after = self._ends(float(ndtri(0.5 + level / 2)))
+        before, after = self._ends(self.rising, float(ndtri(0.5 + level / 2)))
         ends = self.at[before] - self.rounding, self.at[after] + self.rounding
         return float(max(ends[0], self.at[0])), float(min(ends[1], self.at[-1]))
 
@@ -92,11 +104,11 @@ class Curve:
         low, high = self.interval(level)
         return (high - low) / 2 / float(ndtri(0.5 + level / 2))
 
-    def _ends(self, z: float) -> tuple[int, int]:
+    def _ends(self, score: Array, z: float) -> tuple[int, int]:
         """Return the last node before those that are not too low, and the first after those that are not too high."""
         last = self.at.size - 1
-        not_low = np.flatnonzero(self.score >= -z * self.error)
-        not_high = np.flatnonzero(self.score <= z * self.error)
+        not_low = np.flatnonzero(score >= -z * self.error)
+        not_high = np.flatnonzero(score <= z * self.error)
         before = max(int(not_low[0]) - 1, 0) if not_low.size else last
         after = min(int(not_high[-1]) + 1, last) if not_high.size else 0
         k = self._crossing  # without errors and on an atom nothing else may be left
@@ -109,9 +121,9 @@ class Curve:
         k = self._crossing
         cells = [(max(k - 1, 0), k)]
         for level in LEVELS:
-            before, after = self._ends(float(ndtri(0.5 + level / 2)))
+            before, after = self._ends(self.rising, float(ndtri(0.5 + level / 2)))
             cells += [(before, min(before + 1, self.at.size - 1)), (max(after - 1, 0), after)]
-        left, right = self._ends(FAR)
+        left, right = self._ends(self.score, FAR)
         parts = [np.linspace(self.at[left], self.at[right], 4 * BETWEEN)]
         parts += [np.linspace(self.at[left], self.at[right], BETWEEN + 2) for left, right in set(cells)]
         return np.setdiff1d(np.concatenate(parts), self.at)
@@ -124,7 +136,7 @@ class Curve:
 
     def told(self) -> Curve:
         """Return the part that anybody may ask for, and the ends of the range."""
-        before, after = self._ends(FAR)
+        before, after = self._ends(self.score, FAR)
         kept = np.unique(np.concatenate([[0], np.arange(before, after + 1), [self.at.size - 1]]))
         return Curve(self.at[kept], self.score[kept], self.error[kept], self.rounding)
 

@@ -19,7 +19,7 @@ from versadp.formula.terms import Terms, read_columns
 from versadp.schema import Categorical, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -49,7 +49,8 @@ class Design:
         if it uses public columns only, -2 if it is any other function of noisy columns, -3 if it is the indicator of a
         level of a private category.
     response : int
-        Index of the noisy column on the left, or -1 for an expression of public columns.
+        Index of the noisy column on the left, -1 for an expression of public columns, -2 for any other function of
+        noisy columns.
     response_name : str
         The left side.
     used : tuple of str
@@ -77,8 +78,16 @@ class Design:
 
     @property
     def linear(self) -> bool:
-        """True if no term is a function of noisy columns other than such a column itself."""
-        return MIXED not in self.columns
+        """True if neither side has a function of noisy columns other than such a column itself."""
+        return MIXED not in (*self.columns, self.response)
+
+    def degree(self, columns: Collection[str]) -> int | None:
+        """Return the highest degree of a term or the response as a polynomial of some columns; None if one is none."""
+        sides = ((self.left,), *self.terms.expressions)
+        found = [[factor.degree(columns) for factor in factors] for factors in sides]
+        if any(None in degrees for degrees in found):
+            return None
+        return max(sum(degree or 0 for degree in degrees) for degrees in found)
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, coefficients) at arbitrary points; the response is not needed."""
@@ -117,7 +126,7 @@ def make_design(
     Parameters
     ----------
     formula : str
-        Left side a noisy column, or any expression of public columns; right side terms of numeric columns.
+        Left side an expression of numeric columns; right side terms of them.
     schema : Schema
     public_levels : callable
         The levels of a public column if it holds text; they are not in the schema.
@@ -289,11 +298,4 @@ def _kind(factors: tuple[Expression, ...], schema: Schema) -> int:
 def _response(left: Expression, schema: Schema) -> int:
     if not left.columns:
         raise ParameterError("the left side of the formula must be one response", hint=_EXAMPLE)
-    if not set(left.columns) & set(schema.numeric):
-        return PUBLIC
-    if left.bare is None:
-        raise ParameterError(
-            f"the response {left.text} is a function of noisy columns, which is not served",
-            hint="take a noisy column as it is, or any function of public columns",
-        )
-    return schema.numeric.index(left.bare)
+    return _kind((left,), schema)

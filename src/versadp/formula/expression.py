@@ -20,7 +20,7 @@ import numpy as np
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -100,6 +100,16 @@ class Expression:
     def key(self) -> str:
         """The same text for expressions that differ in spaces, brackets and I() only."""
         return self.bare or ast.dump(_without_identity(self._tree)) + str(self._aliases)
+
+    def degree(self, columns: Collection[str]) -> int | None:
+        """Return its degree as a polynomial of some columns, None if it is none; any function of others is a constant.
+
+        Examples
+        --------
+        >>> [parse_expression(text).degree({"age"}) for text in ("(age - w) ** 2 / 2", "np.log(w)", "np.log(age)")]
+        [2, 0, None]
+        """
+        return _degree(self._tree, {name for name in columns if name in self.columns}, self._aliases)
 
     def evaluate(self, columns: Mapping[str, Array]) -> Any:
         """Return the values; what is not finite (a logarithm of a negative number) comes out as NaN."""
@@ -221,6 +231,25 @@ def _value(node: ast.expr, columns: Mapping[str, Array], aliases: tuple[str, ...
         case _:
             return _CONSTANTS[_numpy_name(node)]
     return function(*(_value(part, columns, aliases) for part in parts))
+
+
+def _degree(node: ast.expr, columns: set[str], aliases: tuple[str, ...]) -> int | None:
+    if not any(isinstance(part, ast.Name) and _unalias(part.id, aliases) in columns for part in ast.walk(node)):
+        return 0
+    found: int | None = None
+    match node:
+        case ast.Name():
+            found = 1
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.Call(func=ast.Name(id="I"), args=[inner]):
+            found = _degree(inner, columns, aliases)
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if power >= 0:
+            below = _degree(left, columns, aliases)
+            found = None if below is None else power * below
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as sign, right=right):
+            one, other = _degree(left, columns, aliases), _degree(right, columns, aliases)
+            if one is not None and other is not None and not (isinstance(sign, ast.Div) and other):
+                found = max(one, other) if isinstance(sign, ast.Add | ast.Sub) else one + other
+    return found
 
 
 def _without_identity(tree: ast.expr) -> ast.expr:

@@ -71,6 +71,8 @@ class IndexLoss(ABC):
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
     natural : bool
         True if it is a function of u alone, less `y u`: then that function may be expanded (`expansion.py`).
+    quadratic : bool
+        True if its first derivative is a sum of multiples of u and y, as that of squared loss is.
     classes : tuple of float or None
         What the two values of the response are coded to, if it must have just two.
     needs_formula : bool
@@ -98,6 +100,7 @@ class IndexLoss(ABC):
     kinked: ClassVar[bool] = False
     residual: ClassVar[bool] = False
     natural: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = False
     classes: ClassVar[tuple[float, float] | None] = None
     needs_formula: ClassVar[bool] = True
 
@@ -200,6 +203,21 @@ class IndexLoss(ABC):
     def expansion(self) -> Expansion | None:
         """Return the loss as a sum of powers and waves of the index, where it is just that."""
         return None
+
+    # the scale of the residuals, for losses whose parameters are multiples of it --------------------------------------
+
+    @property
+    def unscaled(self) -> bool:
+        """True as long as it waits for a scale; such a loss has `scaled` and `scale_score` too."""
+        return False
+
+    def scaled(self, scale: float) -> IndexLoss:
+        """Return the loss with the scale that it waits for."""
+        return self
+
+    def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return what has mean 0 at the right scale, and its derivatives in u and in the scale."""
+        raise NotImplementedError
 
     # its corrected form ----------------------------------------------------------------------------------------------
 

@@ -1,12 +1,22 @@
-"""Huber loss: `r^2/2` for |r| <= k, `k|r| - k^2/2` beyond, r = u - y. Robust regression.
+"""Huber loss: `r^2/2` for |r| <= c, `c|r| - c^2/2` beyond, r = u - y. Robust regression.
+
+The corner c is k scales of the residuals, so that a fit is the same in all units. The scale s is Huber's second
+proposal: with z = r/s,
+
+    mean of min(z^2, k^2) = E min(N^2, k^2),  N standard normal
+
+For normal residuals it is their standard deviation, k = 1.345 is then 95% as precise as least squares, and outliers
+move it as little as they move the fit. Both together minimise a convex function, `s rho(r/s) + s E min(N^2, k^2)/2`, so
+nothing but its derivatives is corrected: no quantile, no density (`models/scale.py`).
 
 Its derivative is continuous with corners, so it needs no smoothing; but its second derivative jumps, and the Laplacian
 form of the correction would miss the point masses of the third. It is corrected by signed draws, or analytically: the
-slope becomes `clip(r, -k, k) - ((1 - rate)/2) t (f(r + k) - f(r - k))`, f the density of L.
+slope becomes `clip(r, -c, c) - ((1 - rate)/2) t (f(r + c) - f(r - c))`, f the density of L.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,36 +31,85 @@ if TYPE_CHECKING:
 
 
 class Huber(IndexLoss):
-    """Huber loss with corner k, in units of the response.
+    """Huber loss with a corner k scales of the residuals from 0.
+
+    Parameters
+    ----------
+    k : float
+        The corner in multiples of the scale.
+    scale : float, optional
+        In units of the response. None: of the residuals, once a fit knows them; until then it is their unit.
 
     Examples
     --------
     >>> Huber(k=1.0).derivatives(np.array([0.5, 3.0]), np.zeros(2), order=1)
     (array([0.5, 1. ]),)
+    >>> Huber(k=1.0, scale=2.0).derivatives(np.array([0.5, 3.0]), np.zeros(2), order=1)
+    (array([0.5, 2. ]),)
     """
 
     name = "huber"
     residual = True
+    scale: float | None = None
 
-    def __init__(self, k: float = 1.345) -> None:
+    def __init__(self, k: float = 1.345, scale: float | None = None) -> None:
         self.k = number("k", k, 0, np.inf, open_low=True, open_high=True)
+        if scale is not None:
+            self.scale = number("scale", scale, 0, np.inf, open_low=True, open_high=True)
+
+    @property
+    def corner(self) -> float:
+        """From where on the loss is straight, in units of the response."""
+        return self.k * (1.0 if self.scale is None else self.scale)
+
+    @property
+    def by_line(self) -> bool:
+        """True: a start among noisy records may lie where the corrected loss bends the wrong way."""
+        return True
+
+    @property
+    def unscaled(self) -> bool:
+        """True as long as it waits for a scale of the residuals."""
+        return self.scale is None
+
+    def scaled(self, scale: float) -> IndexLoss:
+        """Return the loss with a scale."""
+        same = copy(self)
+        same.scale = scale
+        return same
+
+    def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return `s (E min(N^2, k^2) - min(z^2, k^2))/2`, its derivative in u, and that in s at its root."""
+        size = 1.0 if self.scale is None else self.scale
+        z = (u - y) / size
+        near = np.abs(z) <= self.k
+        value = (self._normal - np.minimum(z * z, self.k**2)) * (size / 2)
+        return value, -z * near, z * z * near
+
+    @property
+    def _normal(self) -> float:
+        """The mean of min(N^2, k^2) for a standard normal N."""
+        from scipy.special import ndtr
+
+        k, beyond = self.k, 2 * float(ndtr(-self.k))
+        return 1 - beyond - 2 * k * float(np.exp(-k * k / 2) / np.sqrt(2 * np.pi)) + k * k * beyond
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""
-        r = np.abs(u - y)
-        return np.where(r <= self.k, 0.5 * r * r, self.k * r - 0.5 * self.k**2)
+        r, corner = np.abs(u - y), self.corner
+        return np.where(r <= corner, 0.5 * r * r, corner * r - 0.5 * corner**2)
 
     def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
         """Return derivatives in u."""
-        r = u - y
-        return (np.clip(r, -self.k, self.k), (np.abs(r) <= self.k).astype(float), *zeros(u, 2))[:order]
+        r, corner = u - y, self.corner
+        return (np.clip(r, -corner, corner), (np.abs(r) <= corner).astype(float), *zeros(u, 2))[:order]
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
     ) -> tuple[Array, ...] | None:
         """Return `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`."""
         need_exact_rate(self.name, rate)
-        return Corners(rate, self.k).at(u - y, t, bent=bent)
+        return Corners(rate, self.corner).at(u - y, t, bent=bent)
 
 
 @dataclass(frozen=True)

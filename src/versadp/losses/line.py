@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 0.05  # of the scale of all residuals is what their scale around a quantile may be
+LEAST, MOST = 0.05, 1.5  # of the scale of all residuals is what their scale around a quantile may be
 SIGNIFICANT = 3.0
 
 
@@ -82,11 +82,12 @@ class Line:
         from scipy.special import ndtri
 
         whole = (self.quantile(0.75) - self.quantile(0.25)) / 1.349
+        widest = max(whole, (self.quantile(0.9) - self.quantile(0.1)) / 2.563)  # where most are the same
         error = np.sqrt(tau * (1 - tau) / max(self.records, 1.0))
         away = max(min(tau, 1 - tau) / 2, SIGNIFICANT * float(error))
         sides = [share for share in (tau - away, tau + away) if 0.01 < share < 0.99]
         here = [(self.quantile(p) - self.quantile(tau)) / float(ndtri(p) - ndtri(tau)) for p in sides]
-        return max(min(here, default=whole), LEAST * whole)
+        return min(max(min(here, default=whole), LEAST * whole), MOST * widest)
 
 
 def lift_of(m: Array) -> Array | None:

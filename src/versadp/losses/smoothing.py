@@ -2,11 +2,12 @@
 
     h = c s ((p + log m)/m)^0.4, at most 2 s
 
-for m records and p coefficients; s is the scale of residuals and c = 4 (0.25/(tau (1 - tau)))^0.4 for losses of the
-residual, s = 1 and c = 6 for margins, whose kinks are met at an index of about 1. The bias is O(h^4);
-`docs/efficient.md` compares it with the standard error. Where a corrected line is known (`line.py`), s is the scale of
-its residuals around the quantile, and m the number of raw records that would tell as much. Curvature, which is noisier,
-is smoothed by 1.5 h; where that exceeds 1.5 s, by 1.5 s or h, whichever is more.
+for m records and p coefficients; s is the scale of residuals and c = 4 for losses of the residual, s = 1 and c = 6 for
+margins, whose kinks are met at an index of about 1. The bias is O(h^4); `docs/efficient.md` compares it with the
+standard error. Where a corrected line is known (`line.py`), s is the scale of its residuals around the quantile, and m
+the number of raw records that would tell as much. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds
+1.5 s, by 1.5 s or h, whichever is more. Further out records are fewer, and curvature is smoothed by
+(0.25/(tau (1 - tau)))^0.4 as much; but not the score: densities bend there, and its bias would show.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.starts import robust
+from versadp.losses.starts import robust, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def of_residuals(m: Array, y: Array, factor: float = 1.0, tau: float = 0.5) -> t
     """
     residual = y - m @ robust(m, y)
     scale = min(float(residual.std()), spread(residual))
-    return _widths(scale, 4.0 * _rate(m) * (0.25 / (tau * (1 - tau))) ** 0.4, factor)
+    return _widths(scale, 4.0 * _rate(m), factor, (0.25 / (tau * (1 - tau))) ** 0.4)
 
 
 def of_line(line: Line, factor: float = 1.0, tau: float = 0.5) -> tuple[float, float]:
@@ -87,7 +88,7 @@ def of_line(line: Line, factor: float = 1.0, tau: float = 0.5) -> tuple[float, f
     (0.53, 1.5)
     """
     rate = ((line.theta.size + np.log(line.records)) / line.records) ** 0.4
-    return _widths(line.scale(tau), 4.0 * rate * (0.25 / (tau * (1 - tau))) ** 0.4, factor)
+    return _widths(line.scale(tau), 4.0 * rate, factor, (0.25 / (tau * (1 - tau))) ** 0.4)
 
 
 def of_margins(m: Array, factor: float = 1.0) -> tuple[float, float]:
@@ -102,24 +103,11 @@ def of_margins(m: Array, factor: float = 1.0) -> tuple[float, float]:
     return _widths(1.0, 6.0 * _rate(m), factor)
 
 
-def spread(residual: Array) -> float:
-    """Return the scale of residuals by their quartiles, or further out if most residuals are nearly the same.
-
-    Examples
-    --------
-    >>> round(spread(np.append(np.linspace(-1, 1, 999), 1e9)), 2)
-    0.74
-    """
-    shares, widths = np.array([0.25, 0.1, 0.05, 0.01]), np.array([1.349, 2.563, 3.290, 4.653])
-    ranges = np.quantile(residual, 1 - shares) - np.quantile(residual, shares)
-    enough = np.flatnonzero(ranges > 1e-3 * ranges[-1])
-    return float((ranges / widths)[enough[0]]) if enough.size else float(residual.std())
-
-
 def _rate(m: Array) -> float:
     return float(((m.shape[1] + np.log(len(m))) / len(m)) ** 0.4)
 
 
-def _widths(scale: float, wide: float, factor: float) -> tuple[float, float]:
-    h = max(1e-9, factor * scale * min(2.0, wide))
-    return float(h), float(max(h, min(WIDER * h, WIDER * scale)))
+def _widths(scale: float, wide: float, factor: float, further: float = 1.0) -> tuple[float, float]:
+    """Return the bandwidth, and that of curvature, which is `further` times as wide before it is cut."""
+    h = factor * scale * min(2.0, wide * further)
+    return float(max(1e-9, h / further)), float(max(1e-9, h, min(WIDER * h, WIDER * scale)))

@@ -29,6 +29,7 @@ class Squared(IndexLoss):
     name = "squared"
     smooth = True
     residual = True
+    quadratic = True
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+OUTLYING = 5.0  # times the scale of their middle is the sd of residuals with outliers
+
 
 def least_squares(m: Array, y: Array) -> Array:
     """Return the least squares fit of a response to a design.
@@ -41,7 +43,8 @@ def robust(m: Array, y: Array) -> Array:
     ridge = _ridge(m)
     theta = least_squares(m, y)
     residual = y - m @ theta
-    if np.std(residual) <= 10 * np.abs(residual).mean():  # an outlier among n makes this ratio about the root of n
+    # an outlier among n makes the second ratio about the root of n, even where all others are the same
+    if np.std(residual) <= min(OUTLYING * spread(residual), 10 * np.abs(residual).mean()):
         return theta
     for _ in range(25):  # reweighted least squares
         size = np.abs(y - m @ theta)
@@ -49,6 +52,20 @@ def robust(m: Array, y: Array) -> Array:
         weighted = m * (weight / weight.mean())[:, None]
         theta = np.linalg.solve(weighted.T @ m + ridge, weighted.T @ y)
     return np.asarray(theta)
+
+
+def spread(residual: Array) -> float:
+    """Return the scale of residuals by their quartiles, or further out if most residuals are nearly the same.
+
+    Examples
+    --------
+    >>> round(spread(np.append(np.linspace(-1, 1, 999), 1e9)), 2)
+    0.74
+    """
+    shares, widths = np.array([0.25, 0.1, 0.05, 0.01]), np.array([1.349, 2.563, 3.290, 4.653])
+    ranges = np.quantile(residual, 1 - shares) - np.quantile(residual, shares)
+    enough = np.flatnonzero(ranges > 1e-3 * ranges[-1])
+    return float((ranges / widths)[enough[0]]) if enough.size else float(residual.std())
 
 
 def newton(loss: IndexLoss, m: Array, y: Array, bandwidth: float = 0.0) -> Array:

@@ -95,6 +95,20 @@ class InUnits(IndexLoss):
         h, window = self.loss.bandwidths_on(line.times(self.unit), factor)
         return h / self.unit, window / self.unit
 
+    @property
+    def unscaled(self) -> bool:
+        """Whether it waits for a scale of the residuals."""
+        return self.loss.unscaled
+
+    def scaled(self, scale: float) -> IndexLoss:
+        """Return the loss with the scale that it waits for."""
+        return in_units(self.loss.scaled(self.unit * scale), self.unit)
+
+    def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return what has mean 0 at the right scale, and its derivatives in u and in the scale."""
+        value, by_index, by_scale = self.loss.scale_score(self.unit * u, self.unit * y)
+        return value / self.unit, by_index, by_scale
+
     def corrected(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float = 0.0, *, bent: bool = True
     ) -> tuple[Array, ...]:

@@ -33,6 +33,7 @@ from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
+from versadp.models.scale import scaled
 from versadp.models.source import MemorySource
 from versadp.release.release import Release, load
 
@@ -158,6 +159,7 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     elif problem.model.loss.kinked:
         attempts += [(2.0, True)]
     line = _line(problem, choice, sample)
+    problem, line = scaled(problem, line, sample, choice.engine, choice.seed, method=choice.method)
     for factor, descending in attempts:
         found, last = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
         if found.converged:

@@ -17,8 +17,7 @@ from versadp.estimation import start as plain_fit
 from versadp.estimation.start import nearest_rows
 from versadp.losses import Squared
 from versadp.losses.line import Line, lift_of
-from versadp.losses.smoothing import spread
-from versadp.losses.starts import robust
+from versadp.losses.starts import robust, spread
 from versadp.models.methods import forms_of
 from versadp.models.source import MemorySource
 
@@ -37,12 +36,12 @@ OUTLIER = 10.0  # scales of plain residuals
 
 def corrected_line(problem: Problem, sample: Records, engine: Engine, seed: int, tau: float = 0.5) -> Line | None:
     """Return the corrected line of a sample, and how residuals are distributed, best known around tau; None if none."""
-    theta = _least_squares(problem, _tamed(problem, sample), engine, seed)
+    tame, least = _tamed(problem, sample), problem.minimising(Squared())
+    assert not isinstance(least.model, CustomModel)
+    theta = quick_fit(least, quick_family(least, tame, engine, seed), plain_fit(least.model, problem.units, tame))
     if theta is None:
         return None
-    forms = forms_of(problem, "efficient", None, 20, sample.rows, thrift=THRIFT)
-    family = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
-    curve = distribution(family, Question(tau, line=theta))
+    curve = distribution(quick_family(problem, sample, engine, seed), Question(tau, line=theta))
     total = curve.score[-1] / (1 - tau)  # of all weights: at the last value a share is 1
     if total <= 0:
         return None
@@ -50,18 +49,18 @@ def corrected_line(problem: Problem, sample: Records, engine: Engine, seed: int,
     rising = (np.maximum.accumulate(share) + np.minimum.accumulate(share[::-1])[::-1]) / 2
     error = float(np.interp(curve.estimate, curve.at, curve.error)) / total
     records = min(tau * (1 - tau) / error**2, sample.rows) if error > 0 else sample.rows
-    assert not isinstance(problem.model, CustomModel)
-    m, _ = nearest_rows(problem.model, problem.units, sample)
+    m, _ = nearest_rows(least.model, problem.units, sample)
     return Line(theta, lift_of(m), curve.at, np.clip(rising, 0.0, 1.0), float(records))
 
 
-def _least_squares(problem: Problem, sample: Records, engine: Engine, seed: int) -> Array | None:
-    """Return corrected least squares, whatever loss is to be fitted."""
-    assert not isinstance(problem.model, CustomModel)
-    model = replace(problem.model, loss=Squared(), bandwidth=0.0, window=0.0)
-    forms = forms_of(replace(problem, model=model), "efficient", None, 20, sample.rows, thrift=THRIFT)
-    family = Family(forms, MemorySource((sample,)), model.size, engine, seed)
-    start = plain_fit(model, problem.units, sample)
+def quick_family(problem: Problem, sample: Records, engine: Engine, seed: int, *, method: str = "efficient") -> Family:
+    """Return the members of a method over a sample, with few draws."""
+    forms = forms_of(problem, method, None, 20, sample.rows, thrift=THRIFT)
+    return Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
+
+
+def quick_fit(problem: Problem, family: Family, start: Array) -> Array | None:
+    """Return the fit of such members; None without."""
     if len(family.names) == 1:
         found = solve(family, start, np.ones(1))
         return found.theta if found.converged else None

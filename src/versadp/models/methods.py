@@ -6,7 +6,7 @@
 | drcl | signed draws, any extension | any loss, exact rate above 0 |
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
-| efficient | the combination of `docs/efficient.md` | smooth losses with linear designs; others above rate 0 |
+| efficient | the combination of `docs/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
 These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
 blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss and blocks have one.
@@ -25,13 +25,16 @@ from versadp.correction import (
     CustomModel,
     Drawn,
     Expanded,
+    FormulaModel,
     Laplacian,
     LinearModel,
     RecordModel,
     Signed,
+    Stencil,
     as_linear,
 )
 from versadp.errors import ParameterError
+from versadp.losses.base import still_says
 from versadp.noise.extension import Extension, Fade, Zero, as_extension
 from versadp.noise.points import How, check_count
 
@@ -89,11 +92,20 @@ def is_smooth(problem: Problem) -> bool:
     return isinstance(problem.model, LinearModel) and problem.model.loss.smooth
 
 
+def _polynomial(problem: Problem) -> int | None:
+    """Return the degree of a design that is a polynomial of the noisy columns, if the score is one too."""
+    model = problem.model
+    if not isinstance(model, FormulaModel) or not still_says(model.loss, "quadratic", ("value", "derivatives")):
+        return None
+    return model.design.degree(problem.units.names) if model.loss.quadratic else None
+
+
 def _need_rate(problem: Problem, what: str) -> None:
     if problem.units.exact_rate == 0:
         raise ParameterError(
             f"{what} needs an exact_rate above 0, and this mechanism has 0",
-            hint="a smooth loss (squared, logistic, poisson) with a linear design can do without; or release with one",
+            hint="squared loss with polynomials of noisy columns, and other smooth losses (logistic, poisson) with "
+            "a linear design, can do without; or release with one",
         )
 
 
@@ -133,7 +145,9 @@ def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> t
         near = int(max(4, np.clip(2e6 / rows, 8, 20) / thrift))
         zero = Signed(model, units, (Zero(),), near=near, far=max(1, near // 4))
         return (zero, smooth) if rate else (smooth,)
-    _need_rate(problem, f"{model.loss.name} loss")
+    if rate == 0 and (degree := _polynomial(problem)):
+        return (Stencil(model, units, degree),)
+    _need_rate(problem, f"{model.loss.name} loss" + ("" if problem.design is None else " with this design"))
     # in one dimension draws are stratified by size, and few suffice
     least, most, enough = (8, 40, 2e4) if units.dim == 1 else (4, 100, 1e5)
     near = int(max(4, np.clip(enough / rows, least, most) / thrift))

@@ -18,11 +18,11 @@ from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordMod
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
-from versadp.formula.design import PUBLIC, Design, make_design
+from versadp.formula.design import MIXED, PUBLIC, Design, make_design
 from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, numbers_of, public_numbers
 from versadp.noise.coded import indicator
 from versadp.noise.units import Units
-from versadp.schema import Bounded, Categorical, Dates
+from versadp.schema import Bounded, Categorical, Dates, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,6 +97,11 @@ class Problem:
         """Return the problem with its kinked loss smoothed by a bandwidth, and its curvature by a window."""
         assert not isinstance(self.model, CustomModel)  # whose kinks are the user's business
         return replace(self, model=replace(self.model, bandwidth=bandwidth, window=window))
+
+    def minimising(self, loss: IndexLoss, tilt: Array | None = None) -> Problem:
+        """Return the problem of another loss, with a tilt if its scale is from the data."""
+        assert not isinstance(self.model, CustomModel)
+        return replace(self, model=replace(self.model, loss=loss, bandwidth=0.0, window=0.0, tilt=tilt))
 
 
 def make_problem(release: Release, formula: str | None, loss: Any, weights: Array | None, size: int | None) -> Problem:
@@ -180,17 +185,24 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     public = _public_columns(release, design)
     blocks = _coded(_touched(release, set(design.used)), design, schema)
     units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
-    coding = _coding(release, design, loss) if design.response < 0 else None
-    open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if design.linear else None
-    source = _source(release, Reader(units, public, design, open_terms, coding, _levels(design, schema)), weights)
+    coding = _coding(release, design, loss) if design.response == PUBLIC else None
+    # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
+    natural = loss.natural and units.exact_rate is None
+    linear = design.linear and (design.response == PUBLIC or loss.residual or natural)
     if design.response >= 0 and not loss.residual:
-        _check_natural(loss, design, units, schema.columns[schema.numeric[design.response]])
-    if design.linear:
+        _check_response(design, loss, schema, natural=linear)
+    if design.linear and not linear:
+        units = _units(release, blocks)
+    open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if linear else None
+    source = _source(release, Reader(units, public, design, open_terms, coding, _levels(design, schema)), weights)
+    if linear:
         columns = _places(design, units, schema)
         response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
         problem = _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     else:
         every, model = (np.arange(size),), FormulaModel(loss, design, units)
+        if design.response == MIXED:
+            _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
     return replace(problem, nullable=_nullable(blocks, design.used))
 
@@ -231,19 +243,6 @@ def _places(design: Design, units: Units, schema: Schema) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _check_natural(loss: IndexLoss, design: Design, units: Units, response: Any) -> None:
-    """Refuse a noisy response of a loss that is not of the residual, unless it is linear in it and undone as such."""
-    if not loss.natural or not design.linear or units.exact_rate is not None:
-        raise ParameterError(
-            f"a noisy response needs a loss of the residual here, and {loss.name} is none",
-            hint="use squared, check or huber loss, a public response, or windows and a design of plain columns",
-        )
-    if loss.classes is not None and response.steps != 1:
-        raise ParameterError(
-            f"{loss.name} loss needs a response of two values", hint="declare it so: Bounded(0, 1, step=1)"
-        )
-
-
 def _noisy_coding(loss: IndexLoss, units: Units, response: int) -> tuple[float, float]:
     """Return what codes a noisy response, from the units of the fit to what the loss needs."""
     origin, unit = float(units.centre[response]), float(units.unit[response])
@@ -252,6 +251,47 @@ def _noisy_coding(loss: IndexLoss, units: Units, response: int) -> tuple[float, 
     low, high = (float(end[response]) for end in units.bounds)
     (first, second), width = loss.classes, high - low
     return first + (second - first) * (origin - low) / width, (second - first) * unit / width
+
+
+def _check_response(design: Design, loss: IndexLoss, schema: Schema, *, natural: bool) -> None:
+    """Refuse a noisy column as a response where a loss cannot take its bounds.
+
+    Corrected scores are evaluated at values between them that nobody has, which does no harm; but what the two classes
+    are cannot be read off noisy values. Where the loss is linear in it (`natural`) any two values are coded to them.
+    """
+    if design.coded and not natural:
+        raise ParameterError(
+            f"{loss.name} loss of a noisy response beside private categories needs windows on both",
+            hint="take a public response, or squared loss",
+        )
+    column = schema.columns[schema.numeric[design.response]]
+    assert isinstance(column, Bounded)
+    bounds = column.lower, column.upper
+    if loss.classes is not None and natural and column.steps == 1:
+        return
+    if loss.classes is None:
+        loss.response(np.array(bounds))
+    elif bounds != loss.classes:
+        low, high = loss.classes
+        raise ParameterError(
+            f"{loss.name} loss needs a noisy response with bounds {low:g} and {high:g}, its two classes, "
+            f"and {design.response_name} has others",
+            hint=f"release it as Bounded({low:g}, {high:g}), or take a public response",
+        )
+
+
+def _check_function(model: FormulaModel, records: Records) -> None:
+    """Refuse a function of noisy columns as a response where a loss cannot take its values on the domain."""
+    _, y = model.rows(model.units.clip(records.z), np.arange(records.rows), records)
+    if model.loss.classes is None:
+        model.loss.response(y)
+    elif not np.isin(y, model.loss.classes).all():
+        low, high = model.loss.classes
+        raise ParameterError(
+            f"{model.loss.name} loss needs a response of {low:g} and {high:g}, "
+            f"and {model.design.response_name} has other values",
+            hint="compare, as in I(income > 50000) ~ age, or take another loss",
+        )
 
 
 def _linear_problem(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ KINDS: dict[str, Kind] = {
     "binary": Kind((0.0,), (1.0,), _binary),
     "piled": Kind((0.0,), (1.0,), _piled, lambda tau: float(np.clip(0.3 + 0.5 * ndtri(tau), 0, 1))),
     "correlated": Kind((-3.0,), (3.0,), _correlated),
-    "tailed": Kind((-10.0,), (10.0,), _tailed),
+    "tailed": Kind((-10.0,), (10.0,), _tailed, lambda tau: float(np.clip(stdtrit(3, tau), -10, 10))),
     "calendar": Kind((18.0, 2000.0), (90.0, 2020.0), _calendar),
 }
 _NAMES = {"calendar": ("age", "year")}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FOUND = "found"
 _STEPS = 200
+_TURNS = 50
 _FLAT = 1e-9
 
 
@@ -83,6 +84,44 @@ _LOSSES: Mapping[str, Callable[[Array, Array, float, float], Parts]] = {
 ROUNDED = ("check", "huber", "hinge")
 
 
+def plain_huber(design: Array, y: Array, k: float, *, sharp: bool = False) -> Plain:
+    """Fit Huber loss with a corner of k scales, the scale by Huber's second proposal: both in turns.
+
+    Examples
+    --------
+    >>> y = np.append(np.linspace(-2.0, 2.0, 999), 1000.0)
+    >>> bool(abs(plain_huber(np.ones((1000, 1)), y, 1.345).estimate[0]) < 0.01)
+    True
+    """
+    found, before = plain_fit("check", design, y, 0.5), np.inf
+    for _ in range(_TURNS):
+        if found.outcome != FOUND:
+            break
+        scale = second_proposal(y - design @ found.estimate, k)
+        if abs(scale - before) < 1e-5 * scale:
+            break
+        found, before = plain_fit("huber", design, y, k * scale, sharp=sharp), scale
+    return found
+
+
+def second_proposal(residual: Array, k: float) -> float:
+    """Return the s at which the mean of min((r/s)^2, k^2) is what it is for normal residuals of sd s.
+
+    Examples
+    --------
+    >>> round(second_proposal(np.random.default_rng(0).normal(0, 2, 100_000), 1.345), 1)
+    2.0
+    """
+    z = np.linspace(-10, 10, 200_001)
+    normal = float(np.minimum(z * z, k * k) @ np.exp(-z * z / 2) / np.exp(-z * z / 2).sum())
+    squares = residual**2
+    low, high = 0.0, float(np.abs(residual).max()) / k + 1e-300
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(squares / middle**2, k * k).mean() > normal else (low, middle)
+    return high
+
+
 def plain_fit(loss: str, design: Array, y: Array, option: float = 0.0, *, sharp: bool = False) -> Plain:
     """Fit raw records.
 
@@ -92,7 +131,7 @@ def plain_fit(loss: str, design: Array, y: Array, option: float = 0.0, *, sharp:
     design : array (n, p)
     y : array (n,)
     option : float
-        tau of "check", k of "huber".
+        tau of "check", corner of "huber".
     sharp : bool
         Round kinks as little as can be, for a truth.
 

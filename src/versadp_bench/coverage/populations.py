@@ -151,7 +151,8 @@ class Bare:
 
     def truth(self, loss: Any) -> Array | None:
         """Return a quantile of a column, where there is a formula."""
-        known = self.covariates.quantile(loss.tau) if isinstance(loss, vdp.losses.Quantile) else None
+        of_column = isinstance(loss, vdp.losses.Quantile) and isinstance(loss.of, str)
+        known = self.covariates.quantile(loss.tau) if of_column else None
         return None if known is None else np.array([known])
 
 
@@ -179,7 +180,9 @@ class Incomes:
         return self.draw(np.random.default_rng(99), MANY)
 
     def truth(self, loss: Any) -> Array | None:
-        """Return a quantile of the incomes."""
+        """Return a quantile of the incomes; none of anything else."""
+        if not isinstance(loss, vdp.losses.Quantile) or loss.of != "income":
+            return None
         return np.array([np.exp(self.centre + self.sigma * ndtri(loss.tau))])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import versadp as vdp
 from versadp.errors import EstimationError
-from versadp_bench.coverage.plain import FOUND, Plain, plain_fit
+from versadp_bench.coverage.plain import FOUND, Plain, plain_fit, plain_huber
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,7 +122,10 @@ class Regime:
         """Fit raw records, as one would without privacy."""
         design, y, _ = _design(self, columns)
         kind = _kind(self.loss)
-        return plain_fit(kind, design, y, _option(self.loss, kind), sharp=sharp)
+        whole = vdp.losses.as_loss(self.loss)
+        if isinstance(whole, vdp.losses.Huber) and whole.unscaled:
+            return plain_huber(design, y, whole.k, sharp=sharp)
+        return plain_fit(kind, design, y, _option(whole, kind), sharp=sharp)
 
     def truth(self) -> Array:
         """Return the true coefficients: by a formula, or by the fit of everyone."""
@@ -150,8 +153,7 @@ def _kind(loss: Any) -> str:
 
 
 def _option(loss: Any, kind: str) -> float:
-    whole = vdp.losses.as_loss(loss)
-    return float(getattr(whole, {"check": "tau", "huber": "k"}.get(kind, ""), 0.0))
+    return float(getattr(loss, {"check": "tau", "huber": "corner"}.get(kind, ""), 0.0))
 
 
 def _design(regime: Regime, columns: Columns) -> tuple[Array, Array, list[str]]:

@@ -64,7 +64,7 @@ ROWS = (
     ),
     Regime("price, curve", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat + I(carat**2)"),
     Regime("price, Huber", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat", Huber()),
-    Regime("price, Huber 1000", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat", Huber(1000.0)),
+    Regime("price, Huber 1000", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat", Huber(1000.0, scale=1.0)),
     Regime(
         "scales 0.05 and 3",
         Index(_TWO, (1.0, 1.0)),

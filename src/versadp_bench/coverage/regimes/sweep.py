@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from versadp.losses import Check, Huber, Mean, Quantile
 from versadp_bench.coverage.covariates import Covariates
 from versadp_bench.coverage.populations import Bare, Index
 from versadp_bench.coverage.regime import Regime, Scaled
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _USUAL = Scaled(0.3, 0.05)
 _X = "y ~ x0 + x1"
 _ENDS = (0, 1, 2, -1)  # of many coefficients a few are judged: intercept, the first two, the last
+
+
+@dataclass(frozen=True)
+class Product:
+    """The product of the first two columns; shown by its name, where a function would be shown by its address."""
+
+    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return it for each record."""
+        return np.asarray(x[:, 0] * x[:, 1])
 
 
 def _right(dim: int) -> str:
@@ -42,6 +59,12 @@ _COVARIATES = (
     Regime("logistic, correlated", _two("correlated", (1.0, 0.5), "event"), 10_000, Scaled(0.2, 0.05), _X, "logistic"),
     Regime("median, piled up", _two("piled"), 5000, Scaled(0.3, 0.1), _X, Check()),
     Regime("median, discrete", _two("discrete", (0.5, -0.5)), 5000, Scaled(0.3, 0.1), _X, Check()),
+    Regime(
+        "heavy tails, quantile 0.95", Bare(Covariates("tailed", 3)), 5000, Scaled(0.3, 0.1), loss=Quantile("x0", 0.95)
+    ),
+    Regime(
+        "product, quantile 0.9", Bare(Covariates("skewed", 2)), 5000, Scaled(0.3, 0.1), loss=Quantile(Product(), 0.9)
+    ),
     Regime("piled up, quantile 0.9", Bare(Covariates("piled", 1)), 2000, _USUAL, loss=Quantile("x0", 0.9)),
 )
 _ERRORS = (
