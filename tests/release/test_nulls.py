@@ -165,7 +165,8 @@ def test_a_file_of_any_columns_gives_what_memory_gives(tmp_path_factory, case, k
 def test_one_record_gives_what_a_table_gives():
     table = people(40).append_column("pid", pa.array([f"q{i}" for i in range(40)]))
     expected = NAMED.release(table, key=KEY, shuffle=False).to_arrow().to_pylist()
-    assert [NAMED.privatize(row, key=KEY) for row in table.to_pylist()] == expected
+    whole = NAMED.in_version(2)  # since version 3 a device keys each block of a record by itself
+    assert [whole.privatize(row, key=KEY) for row in table.to_pylist()] == expected
     assert any(row["d"] is None for row in expected)
     row = table.to_pylist()[0]
     for nothing in (None, float("nan"), np.float64("nan"), pd.NA, pd.NaT):
