@@ -155,7 +155,7 @@ def in_order(columns: Columns) -> dict[str, NDArray[Any] | pa.Array]:
     order = row_order(columns)
     places = pa.array(order)
     return {
-        name: column[order] if isinstance(column, np.ndarray) else column.take(places)
+        name: column.take(order, mode="clip") if isinstance(column, np.ndarray) else column.take(places)
         for name, column in columns.items()
     }
 
