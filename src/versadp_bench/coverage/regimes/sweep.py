@@ -1,4 +1,4 @@
-"""Rows that vary one thing at a time: covariates, errors, events, dimension, records, exact rate, scale."""
+"""Rows that vary one thing at a time: covariates, errors, events, dimension, records, exact rate, scale, response."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp.losses import Check, Huber, Mean, Quantile
 from versadp_bench.coverage.covariates import Covariates
-from versadp_bench.coverage.populations import Bare, Index
+from versadp_bench.coverage.populations import Bare, Index, Resampled
 from versadp_bench.coverage.regime import Regime, Scaled
 
 if TYPE_CHECKING:
@@ -121,4 +121,32 @@ _NOISE = (
     Regime("scale 5", _two("uniform"), 100_000, Scaled(5.0, 0.02), _X),
     Regime("scale 5, rate 0.2", _two("uniform", response="event"), 5000, Scaled(5.0, 0.2), _X, "logistic"),
 )
-ROWS = (*_COVARIATES, *_ERRORS, *_SIZES, *_NOISE)
+_RESPONSES = (
+    Regime("Huber, piled up", _two("piled", response="student"), 5000, Scaled(0.3, 0.1), _X, Huber()),
+    Regime("Huber, discrete", _two("discrete", (0.5, -0.5), "student"), 5000, Scaled(0.3, 0.1), _X, Huber()),
+    Regime("log price", Resampled("gems"), 10_000, Scaled(0.15, 0.1), "np.log(price) ~ carat"),
+    Regime(
+        "private counts",
+        Index(Covariates("uniform", 2), (0.5, -0.5), 0.3, "count", private=(0.0, 15.0)),
+        10_000,
+        Scaled(0.2, 0.1),
+        _X,
+        "poisson",
+    ),
+    Regime(
+        "private events",
+        Index(Covariates("uniform", 2), (1.0, -1.0), 0.3, "event", private=(0.0, 1.0)),
+        10_000,
+        Scaled(0.2, 0.1),
+        _X,
+        "logistic",
+    ),
+    Regime(
+        "exact rate 0, square",
+        Index(Covariates("uniform", 1), (1.0, -1.0), also="square"),
+        10_000,
+        Scaled(0.1, 0.0),
+        "y ~ x0 + I(x0**2)",
+    ),
+)
+ROWS = (*_COVARIATES, *_ERRORS, *_SIZES, *_NOISE, *_RESPONSES)
