@@ -267,7 +267,11 @@ def _check_response(design: Design, loss: IndexLoss, schema: Schema, *, natural:
     column = schema.columns[schema.numeric[design.response]]
     assert isinstance(column, Bounded)
     bounds = column.lower, column.upper
-    if loss.classes is not None and natural and column.steps == 1:
+    if loss.classes is not None and natural:
+        if column.steps != 1:
+            raise ParameterError(
+                f"{loss.name} loss needs a response of two values", hint="declare it so: Bounded(0, 1, step=1)"
+            )
         return
     if loss.classes is None:
         loss.response(np.array(bounds))

@@ -109,6 +109,11 @@ class Coded:
         own = () if self.numbers is None else self.numbers.columns
         return (*own, *(name for category in self.categories for name in category.names))
 
+    @property
+    def nullable(self) -> tuple[str, ...]:
+        """None: what may be missing is not seen through indicators."""
+        return ()
+
     def units(self, centre: Array) -> None:
         """Return none: its noise is not Laplace."""
 
