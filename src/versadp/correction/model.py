@@ -163,6 +163,8 @@ class LinearModel(IndexModel):
         For each coefficient its noisy column, or -1 for a public one; those stand in `Records.design`, in order.
     response : int
         The noisy column that is the response, or -1 for a public one, which stands in `Records.response`.
+    basis : array, optional
+        Of the public columns: they are multiplied by it.
     """
 
     loss: IndexLoss
@@ -170,6 +172,7 @@ class LinearModel(IndexModel):
     response: int = -1
     bandwidth: float = 0.0
     window: float = 0.0
+    basis: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
@@ -188,7 +191,9 @@ class LinearModel(IndexModel):
 
     def public(self, records: Records) -> Array:
         """Return the public part of the design."""
-        return np.empty((records.rows, 0)) if records.design is None else records.design
+        if records.design is None:
+            return np.empty((records.rows, 0))
+        return records.design if self.basis is None else records.design @ self.basis
 
     def target(self, records: Records) -> Array:
         """Return the public response."""
@@ -209,13 +214,20 @@ class LinearModel(IndexModel):
 
 @dataclass
 class FormulaModel(IndexModel):
-    """A design with functions of noisy columns, evaluated in the columns' own units at every point."""
+    """A design with functions of noisy columns, evaluated in the columns' own units at every point.
+
+    Attributes
+    ----------
+    basis : array (p, p), optional
+        By which the design is multiplied.
+    """
 
     loss: IndexLoss
     design: Design
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
+    basis: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
@@ -224,6 +236,8 @@ class FormulaModel(IndexModel):
         """Return the design and the response at points z."""
         columns = columns_at(z, record, records, self.units)
         matrix = finite(self.design.matrix(columns))
+        if self.basis is not None:
+            matrix = matrix @ self.basis
         if records.response is None:
             return matrix, self.design.response_at(columns)
         return matrix, records.response[record]

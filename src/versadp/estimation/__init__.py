@@ -4,17 +4,21 @@ from versadp.estimation.curve import Curve
 from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Form, Moments, Source
 from versadp.estimation.inversion import Question, distribution, invert
+from versadp.estimation.judging import Asked, judged, score_sets
 from versadp.estimation.newton import Fit, SolveResult, solve
 from versadp.estimation.outcome import Outcome
+from versadp.estimation.profile import Profile
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
+    "Asked",
     "Curve",
     "Family",
     "Fit",
     "Form",
     "Moments",
     "Outcome",
+    "Profile",
     "Question",
     "SolveResult",
     "Source",
@@ -24,7 +28,9 @@ __all__ = [
     "efficient",
     "influence_scale",
     "invert",
+    "judged",
     "last_steps",
+    "score_sets",
     "solve",
     "start",
 ]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from versadp.inference.trust import LOOK_FOR
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -103,6 +105,14 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         notes.append(
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
+    if not results.converged:
+        notes += [
+            f"Weak: {results.outcome.happened}.",
+            "An infinite end: no value on that side can be told from the truth. An empty estimate: it cannot be seen.",
+            f"What to do: {advice}",
+        ]
+    if results.trust.test is not None and results.trust.test.rejects:
+        notes += [f"Something is wrong, {results.trust.test}. Look for {LOOK_FOR}."]
     return Summary(title, facts, table, tuple(notes))
 
 

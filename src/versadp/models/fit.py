@@ -13,6 +13,7 @@ from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import (
+    Asked,
     Family,
     Fit,
     Question,
@@ -21,11 +22,13 @@ from versadp.estimation import (
     efficient,
     influence_scale,
     invert,
+    judged,
     last_steps,
     solve,
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
+from versadp.models.basis import in_basis
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
+JUDGED_ROWS = 20_000
 PILOT_THRIFT = 5
 STEP = 0.5
 
@@ -142,6 +146,7 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         if begin is not None:
             _sized(begin, problem)
         return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
+    problem = in_basis(problem, sample)
     attempts = [(1.0, True)]
     if isinstance(problem.model, CustomModel):
         attempts += [(2.0, True), (1.0, False)]
@@ -149,10 +154,10 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         attempts += [(2.0, True)]
     line = _line(problem, choice, sample)
     for factor, descending in attempts:
-        found, last = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
+        found, last, asked = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
         if found.converged:
             break
-    return Answer(last, found, sample)
+    return Answer(last, judged(found, asked), sample, asked)
 
 
 def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
@@ -171,7 +176,7 @@ def _attempt(
     factor: float,
     *,
     descending: bool,
-) -> tuple[Fit, Problem]:
+) -> tuple[Fit, Problem, Asked]:
     model, units, rows = problem.model, problem.units, problem.source.rows
     sample, line = seen
     if isinstance(model, CustomModel):
@@ -185,10 +190,14 @@ def _attempt(
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)
+    bends = not isinstance(model, CustomModel) and not model.loss.kinked
+    groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
+    tested = small if rows > SAMPLE_ROWS else family
+    asked = Asked(family, _part(family, sample, choice.seed), tested, problem.scale, groups, theta, bends)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
-        return efficient(family, small, theta, problem.groups, rehearsal=again), problem
-    return _single(family, small, theta), problem
+        return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked
+    return _single(family, small, theta), problem, asked
 
 
 def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) -> tuple[Problem, Array]:
@@ -223,6 +232,14 @@ def _families(problem: Problem, choice: _Choice, sample: Records) -> tuple[Famil
         if sum(form.points for form in few) < sum(form.points for form in forms):
             small = Family(few, problem.source, size, choice.engine, choice.seed)
     return family, small
+
+
+def _part(family: Family, sample: Records, seed: int) -> Family:
+    """Return the family over a random part of the records, if they are many."""
+    if family.source.rows <= JUDGED_ROWS:
+        return family
+    some = np.random.default_rng([seed, 0x1D9E]).choice(sample.rows, JUDGED_ROWS, replace=False)
+    return replace(family, source=MemorySource((sample.take(np.sort(some)),)))
 
 
 def _rehearsal(problem: Problem, choice: _Choice, sample: Records) -> Family:

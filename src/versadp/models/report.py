@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.correction import CustomModel, Drawn, Signed
+from versadp.estimation import Profile, score_sets
 from versadp.inference import Results
+from versadp.inference.trust import MOST, SpecificationTest, Trust
 from versadp.noise import Extension, How
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from versadp.correction import Records
-    from versadp.estimation import Curve, Fit
+    from versadp.estimation import Asked, Curve, Fit
     from versadp.losses import IndexLoss, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
@@ -23,11 +27,12 @@ EPSILON = 4.0
 
 @dataclass(frozen=True)
 class Answer:
-    """A fit, the problem that it solves, and a part of the records in memory."""
+    """A fit, the problem that it solves, a part of the records in memory, and what further questions are asked of."""
 
     problem: Problem
     fit: Fit
     sample: Records
+    asked: Asked | None = None
 
 
 def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | RecordLoss, seed: int) -> Results:
@@ -44,8 +49,8 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         Of the draws.
     """
     problem, found = answer.problem, answer.fit
-    theta, cov = problem.to_user(found.theta, found.cov) if found.converged else (None, None)
-    share = raw_share(answer, seed)
+    theta, cov = problem.to_user(found.theta, found.cov) if found.converged or found.weak else (None, None)
+    share = raw_share(answer, seed) if found.converged else None
     return Results(
         theta,
         cov,
@@ -62,7 +67,35 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
+        trust=Trust(_strengths(answer), _moved(problem, found.profiles), _test(found)),
+        sets=_sets(answer),
     )
+
+
+def _strengths(answer: Answer) -> dict[str, float]:
+    """Return strengths by coefficient; none where curvature does not vary and is none."""
+    known = () if answer.fit.strength is None else np.clip(answer.fit.strength, -MOST, MOST).tolist()
+    return {name: t for name, t in zip(answer.problem.names, known, strict=False) if not np.isnan(t)}
+
+
+def _test(found: Fit) -> SpecificationTest | None:
+    return None if found.contrasts is None else SpecificationTest.of(*found.contrasts)
+
+
+def _sets(answer: Answer) -> Callable[[], dict[str, Profile]] | None:
+    """Return what gives score sets of a fit that is not weak, for whoever asks; draws are not kept until then."""
+    found, asked = answer.fit, answer.asked
+    if asked is None or not found.converged:
+        return None
+    family = replace(asked.family)
+    fresh = replace(asked, family=family, few=family, tested=family)
+    return lambda: _moved(answer.problem, score_sets(found, fresh))
+
+
+def _moved(problem: Problem, profiles: tuple[Profile, ...]) -> dict[str, Profile]:
+    """Return profiles by the coefficients that they are of, in the user's units."""
+    moved = (Profile(each.at + shift, each.least) for each, shift in zip(profiles, problem.shift, strict=False))
+    return dict(zip(problem.names, moved, strict=False))
 
 
 def raw_share(answer: Answer, seed: int) -> float | None:
