@@ -150,7 +150,8 @@ def test_a_weak_fit_is_saved_whole(tmp_path):
     for version in (1, 2):
         with pytest.raises(ParameterError, match="have no"):
             Results.from_dict(res.to_dict() | {"version": version})
-    for wrong in (None, {}, {"strength": [], "profiles": {}, "test": None}, res.to_dict()["trust"] | {"test": 3}):
+    trust = res.to_dict()["trust"]
+    for wrong in (None, {}, trust | {"strength": []}, trust | {"test": 3}, {"test": None}):
         with pytest.raises(ParameterError, match="trust"):
             Results.from_dict(res.to_dict() | {"trust": wrong})
 

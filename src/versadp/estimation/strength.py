@@ -86,8 +86,8 @@ def profile_directions(hessian: Array, contrasts: Array, errors: Array) -> Array
     Examples
     --------
     >>> profile_directions(np.array([[2.0, 1.0], [1.0, 1.0]]), np.eye(2), np.ones(2))
-    array([[ 1., -1.],
-           [-0.5, 1.]])
+    array([[ 1. , -1. ],
+           [-0.5,  1. ]])
     """
     moved = np.linalg.solve(hessian, contrasts.T)
     return np.asarray((moved * errors / np.einsum("jp,pj->j", contrasts, moved)).T)

@@ -92,7 +92,9 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
     """Return the summary of results; without a table there is no estimate, and the advice says what to do."""
     facts = dict(results.header) | {"records": f"{results.nobs:,}"}
     if results.effective_n is not None:
-        facts["effective sample size"] = f"{results.effective_n:,.0f} records without noise would tell as much"
+        error = results.trust.size_error
+        size = f"{results.effective_n:,.0f}" + (f" ± {error:,.0f}" if error else "")
+        facts["effective sample size"] = f"{size} records without noise would tell as much"
     facts |= {"loss": results.loss, "method": results.method, "outcome": results.outcome}
     title = results.formula or f"{results.loss} fit"
     if table is None:

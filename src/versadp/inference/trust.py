@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.estimation.profile import Profile
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 1e9
 LEVEL = 0.05
+_ENTRIES = {"strength", "profiles", "test", "size_error"}
 LOOK_FOR = (
     "rows selected or weighted by a noisy column, another mechanism than the one declared, people who are in it twice"
 )
@@ -30,6 +33,9 @@ class SpecificationTest:
     df : int
         Degrees of freedom: the number of contrasts that vary.
     pvalue : float
+        Of the statistic, or `cut` if that is less.
+    cut : float
+        How likely it is, at most, that the values of a noisy column end as they do.
 
     Examples
     --------
@@ -40,13 +46,14 @@ class SpecificationTest:
     statistic: float
     df: int
     pvalue: float
+    cut: float = 1.0
 
     @classmethod
-    def of(cls, statistic: float, df: int) -> SpecificationTest:
+    def of(cls, statistic: float, df: int, cut: float = 1.0) -> SpecificationTest:
         """Return the test of a statistic."""
         from scipy.special import chdtrc
 
-        return cls(float(statistic), int(df), float(chdtrc(df, statistic)))
+        return cls(float(statistic), int(df), min(float(chdtrc(df, statistic)), cut), float(cut))
 
     @property
     def rejects(self) -> bool:
@@ -55,6 +62,8 @@ class SpecificationTest:
 
     def __str__(self) -> str:
         freedom = f"{self.df} degree{'s' * (self.df != 1)} of freedom"
+        if self.cut <= self.pvalue < 1:
+            return f"specification test: a noisy column ends where noise would not let it, p = {self.cut:.4g}"
         return f"specification test: chi-square {self.statistic:.4g} with {freedom}, p = {self.pvalue:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,6 +83,8 @@ class Trust:
         Of coefficients of a weak fit: what the scores cannot reject.
     test : SpecificationTest, optional
         None where there is one member alone, and nothing to contrast.
+    size_error : float, optional
+        Standard error of the effective sample size.
 
     Examples
     --------
@@ -85,6 +96,7 @@ class Trust:
     strength: Mapping[str, float] = field(default_factory=dict)
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     test: SpecificationTest | None = None
+    size_error: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", MappingProxyType(dict(self.strength)))
@@ -99,26 +111,32 @@ class Trust:
     def as_numbers(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         sets = {name: [list(each) for each in profile.as_numbers()] for name, profile in self.profiles.items()}
-        test = None if self.test is None else [self.test.statistic, self.test.df]
-        return {"strength": dict(self.strength), "profiles": sets, "test": test}
+        test = None if self.test is None else [self.test.statistic, self.test.df, self.test.cut]
+        return {"strength": dict(self.strength), "profiles": sets, "test": test, "size_error": self.size_error}
 
     @classmethod
     def read(cls, data: Any) -> Trust:
         """Return it from what `as_numbers` gave, or as it is."""
         if isinstance(data, Trust):
             return data
-        if not isinstance(data, dict) or set(data) != {"strength", "profiles", "test"}:
-            raise ParameterError("'trust' of the results must be strength, profiles and test")
-        strength, sets, test = (data[key] for key in ("strength", "profiles", "test"))
+        if not isinstance(data, dict) or set(data) != _ENTRIES:
+            raise ParameterError(f"'trust' of the results must be {', '.join(sorted(_ENTRIES))}")
+        strength, sets, test, error = data["strength"], data["profiles"], data["test"], data["size_error"]
         if not isinstance(strength, dict) or not isinstance(sets, dict):
             raise ParameterError("'trust' of the results must have names and values")
-        if test is not None and not (isinstance(test, list) and len(test) == 2):
-            raise ParameterError("'trust' of the results must have a statistic and its degrees of freedom")
+        if test is not None and not (isinstance(test, list) and len(test) == 3):
+            raise ParameterError("'trust' of the results must have a statistic, its degrees of freedom and a chance")
         return cls(
             {str(name): inputs.number("a strength", value, -MOST, MOST) for name, value in strength.items()},
             {str(name): _profile(value) for name, value in sets.items()},
-            None if test is None else SpecificationTest.of(inputs.number("statistic", test[0], 0, MOST), test[1]),
+            None if test is None else _test(*test),
+            None if error is None else inputs.number("size_error", error, 0, np.inf, open_high=True),
         )
+
+
+def _test(statistic: Any, df: Any, cut: Any) -> SpecificationTest:
+    value, chance = inputs.number("a statistic", statistic, 0, np.inf), inputs.number("a chance", cut, 0, 1)
+    return SpecificationTest.of(value, inputs.whole("degrees of freedom", df, 1), chance)
 
 
 def _profile(value: Any) -> Profile:

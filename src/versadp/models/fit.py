@@ -34,7 +34,7 @@ from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
-from versadp.models.source import MemorySource
+from versadp.models.source import MemorySource, numbers_of, public_numbers
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def fit(
     extension: str | Extension | None = None,
     draws: int = 20,
     start: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | str | None = None,
     random_state: int = 0,
     engine: str | Engine = "auto",
 ) -> Results:
@@ -98,8 +98,9 @@ def fit(
         Second randomisations a record, for methods "drcl", "sdrcl" and "sl".
     start : array_like, optional
         Start, in the units of the answer; needed for a loss of your own.
-    weights : array_like, optional
-        A weight for each record.
+    weights : array_like or str, optional
+        A weight for each record, or the public column that holds them. Weights that depend on a noisy column would
+        bias everything, and are refused where they can be seen.
     random_state : int
         Of the draws.
     engine : str or Engine
@@ -273,9 +274,22 @@ def _sized(begin: Array, problem: Problem) -> Array:
     return begin
 
 
-def _checked_weights(weights: ArrayLike | None, release: Release) -> Array | None:
+def _checked_weights(weights: ArrayLike | str | None, release: Release) -> Array | None:
     if weights is None:
         return None
+    schema = release.mechanism.schema
+    name = weights if isinstance(weights, str) else getattr(weights, "name", None)
+    if isinstance(name, str) and name in {*schema.numeric, *schema.categorical}:
+        raise ParameterError(
+            f"weights by the noisy column {name!r} would bias every answer", hint="weigh records by public columns"
+        )
+    if isinstance(weights, str):
+        if weights not in public_numbers(release):
+            raise ParameterError(
+                f"there is no public column of numbers {weights!r}", hint="name one, or give a weight for each record"
+            )
+        read = [numbers_of(release.read(handle, [weights]).column(weights)) for handle in release.handles()]
+        weights = np.concatenate(read)
     out = _vector("weights", weights)
     if out.size != len(release):
         raise DataError(f"there are {out.size} weights for {len(release)} records")

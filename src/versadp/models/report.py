@@ -12,6 +12,7 @@ from versadp.estimation import Profile, score_sets
 from versadp.inference import Results
 from versadp.inference.trust import MOST, SpecificationTest, Trust
 from versadp.noise import Extension, How
+from versadp.noise.cut import cut_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 EPSILON = 4.0
+HARDLY = 0.5  # of a size, as its standard error: then it is not told
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
     """
     problem, found = answer.problem, answer.fit
     theta, cov = problem.to_user(found.theta, found.cov) if found.converged or found.weak else (None, None)
-    share = raw_share(answer, seed) if found.converged else None
+    size, error = effective_size(answer, seed) if found.converged else (None, None)
     return Results(
         theta,
         cov,
@@ -61,13 +63,13 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         method=method,
         formula=None if problem.design is None else problem.design.formula,
         header=_header(release),
-        effective_n=None if share is None else share * found.n,
+        effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
         design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
-        trust=Trust(_strengths(answer), _moved(problem, found.profiles), _test(found)),
+        trust=Trust(_strengths(answer), _moved(problem, found.profiles), _test(answer), error),
         sets=_sets(answer),
     )
 
@@ -78,8 +80,11 @@ def _strengths(answer: Answer) -> dict[str, float]:
     return {name: t for name, t in zip(answer.problem.names, known, strict=False) if not np.isnan(t)}
 
 
-def _test(found: Fit) -> SpecificationTest | None:
-    return None if found.contrasts is None else SpecificationTest.of(*found.contrasts)
+def _test(answer: Answer) -> SpecificationTest | None:
+    """Return the specification test; none of a naive fit, which takes noise for what was there."""
+    if answer.fit.contrasts is None:
+        return None
+    return SpecificationTest.of(*answer.fit.contrasts, cut_chance(answer.sample.z, answer.problem.units))
 
 
 def _sets(answer: Answer) -> Callable[[], dict[str, Profile]] | None:
@@ -98,8 +103,17 @@ def _moved(problem: Problem, profiles: tuple[Profile, ...]) -> dict[str, Profile
     return dict(zip(problem.names, moved, strict=False))
 
 
-def raw_share(answer: Answer, seed: int) -> float | None:
-    """Return the ratio of the variance that raw records would give to the one achieved, in the metric of V.
+def effective_size(answer: Answer, seed: int) -> tuple[float | None, float | None]:
+    """Return how many records without noise would tell as much, and its standard error; None if hardly known."""
+    share, error = raw_share(answer, seed)
+    if share is None or (error is not None and error > HARDLY * share):
+        return None, None
+    n = answer.fit.n
+    return share * n, None if error is None else error * n
+
+
+def raw_share(answer: Answer, seed: int) -> tuple[float | None, float | None]:
+    """Return the ratio of the variance that raw records would give to the one achieved, and its standard error.
 
     `tr(V^-1 A0) / tr(V^-1 A)`, A the covariance of the scores used and A0 that of the scores at the true records. A0 is
     the mean of corrected products of scores over signed, clipped points; where it cannot be had there is no ratio.
@@ -107,9 +121,9 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     problem, found = answer.problem, answer.fit
     model, units = problem.model, problem.units
     if found.curve is not None and problem.quantile is not None:
-        return _share_of_quantile(found.curve, problem.quantile.tau, answer) if problem.blocks else None
+        return (_share_of_quantile(found.curve, problem.quantile.tau, answer) if problem.blocks else None), None
     if found.hessian is None or units.exact_rate == 0 or not problem.blocks or isinstance(model, CustomModel):
-        return None
+        return None, None
     rng = np.random.default_rng([seed, 0xACE])
     few = answer.sample
     if few.rows > 20_000:  # at random: files are often sorted
@@ -118,10 +132,12 @@ def raw_share(answer: Answer, seed: int) -> float | None:
         few = replace(few, weight=few.weight**2)
     points = _few_points(problem).prepare(few, rng)
     psi = model.score(points.rows, found.theta)
-    raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi) / points.n
+    squares = points.factor[0] * np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi)
+    raw = squares.sum() / points.n
+    error = np.bincount(points.record, squares, points.n).std() / np.sqrt(points.n)
     achieved = np.trace(found.cov @ found.hessian) * found.n
     share = float(raw / achieved) if achieved > 0 else 0.0
-    return min(share, 1.0) if share > 0 else None
+    return (min(share, 1.0), float(error / achieved)) if share > 0 else (None, None)
 
 
 def _share_of_quantile(curve: Curve, tau: float, answer: Answer) -> float | None:
