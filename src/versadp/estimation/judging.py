@@ -43,6 +43,8 @@ class Asked:
     family : Family
     few, tested : Family
         The same, or a random part of the records, on which curvature is judged and members are contrasted.
+    small : Family
+        The same with fewer draws: where there is no minimum, precision would be wasted.
     contrasts : array (p, p)
         The coefficients, a row each, of those that are fitted.
     groups : tuple of index arrays
@@ -57,10 +59,16 @@ class Asked:
     family: Family
     few: Family
     tested: Family
+    small: Family
     contrasts: Array
     groups: Groups
     start: Array
     bends: bool = True
+
+    @property
+    def least(self) -> float:
+        """The strength below which a coefficient is weak."""
+        return STRONG if self.bends else SEEN
 
     def strength(self, theta: Array, weights: Array, along: Array) -> Array:
         """Return t of the curvature along directions."""
@@ -99,15 +107,14 @@ def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     along = profile_directions(fit.hessian, asked.contrasts, errors if asked.bends else 2 * errors)
     mix = asked.weights(fit)
     t = asked.strength(fit.theta, mix[0], along)
-    least = STRONG if asked.bends else SEEN
-    if not (t < least).any():  # where curvature does not vary at all there is nothing to judge
+    if not (t < asked.least).any():  # where curvature does not vary at all there is nothing to judge
         return replace(fit, strength=t)
     found = replace(fit, strength=t, outcome=Outcome.WEAK)
     return replace(found, profiles=score_sets(found, asked))
 
 
 def _judged_failure(fit: Fit, asked: Asked) -> Fit:
-    mix = asked.weights(fit)
+    asked, mix = replace(asked, family=asked.small), asked.weights(fit)
     try:
         moments = asked.family.moments(asked.start, mix)
     except ParameterError:
@@ -127,7 +134,7 @@ def _around(moments: Moments, asked: Asked, mix: Array) -> tuple[Space | None, f
     if values is None:
         return None, np.nan
     t = asked.strength(asked.start, mix[0], REACH * vectors.T)
-    if not (np.abs(t) < STRONG).any():
+    if not (np.abs(t) < asked.least).any():
         return None, np.nan
     # curvature, or its error where that is larger
     known = np.maximum(np.abs(values), np.abs(values) / np.maximum(np.abs(t), 1e-6))

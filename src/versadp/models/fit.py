@@ -194,7 +194,7 @@ def _attempt(
     bends = not isinstance(model, CustomModel) and not model.loss.kinked
     groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
     tested = small if rows > SAMPLE_ROWS else family
-    asked = Asked(family, _part(family, sample, choice.seed), tested, problem.scale, groups, theta, bends)
+    asked = Asked(family, _part(family, sample, choice.seed), tested, small, problem.scale, groups, theta, bends)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked

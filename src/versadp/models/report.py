@@ -93,7 +93,7 @@ def _sets(answer: Answer) -> Callable[[], dict[str, Profile]] | None:
     if asked is None or not found.converged:
         return None
     family = replace(asked.family)
-    fresh = replace(asked, family=family, few=family, tested=family)
+    fresh = replace(asked, family=family, few=family, tested=family, small=family)
     return lambda: _moved(answer.problem, score_sets(found, fresh))
 
 
