@@ -90,4 +90,4 @@ def test_columns_with_much_more_noise_have_weights_of_their_own():
         return [group.tolist() for group in problem.groups]
 
     assert groups(a=0.3, b=0.5) == [[1, 2], [0]]
-    assert groups(a=0.05, b=3.0) == [[2], [1], [0]]
+    assert groups(a=0.05, b=3.0) == [[1], [2], [0]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEVELS = (0.95, 0.9, 0.99)  # whose ends are looked at closely
-OUTWARDS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
+OUTWARDS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 128.0, 1024.0)
 BARRIER = 0.9999  # a level: what lies behind so high a wall is an artefact of the sample, where curvature is seen
 SURE = 0.5  # a level within which nobody asks for an end
 CLOSER = 3
@@ -229,6 +229,6 @@ def descend(value: Callable[[Array], float], start: Array, at_start: float) -> t
         return here, (moved - here) / STEP - STEP  # Q bends by about 2
 
     with np.errstate(all="ignore"):
-        options: Any = {"maxiter": 30, "gtol": FLAT, "hess_inv0": np.eye(start.size) / 2}
+        options: Any = {"maxiter": 12, "gtol": FLAT, "hess_inv0": np.eye(start.size) / 2}
         found = minimize(both, start, jac=True, method="BFGS", options=options)
     return (float(found.fun), found.x) if np.isfinite(found.fun) and found.fun <= at_start else (at_start, start)

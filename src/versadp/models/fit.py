@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
-JUDGED_ROWS = 20_000
+JUDGED = 200_000  # records times coefficients
 PILOT_THRIFT = 5
 STEP = 0.5
 
@@ -237,9 +237,10 @@ def _families(problem: Problem, choice: _Choice, sample: Records) -> tuple[Famil
 
 def _part(family: Family, sample: Records, seed: int) -> Family:
     """Return the family over a random part of the records, if they are many."""
-    if family.source.rows <= JUDGED_ROWS:
+    rows = int(np.clip(JUDGED / family.size, 5000, 20_000))
+    if family.source.rows <= rows:
         return family
-    some = np.random.default_rng([seed, 0x1D9E]).choice(sample.rows, JUDGED_ROWS, replace=False)
+    some = np.random.default_rng([seed, 0x1D9E]).choice(sample.rows, rows, replace=False)
     return replace(family, source=MemorySource((sample.take(np.sort(some)),)))
 
 

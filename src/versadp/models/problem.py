@@ -194,11 +194,11 @@ def _linear_problem(
 def _by_noise(noisy: NDArray[np.int64], columns: NDArray[np.int64], units: Units) -> list[NDArray[np.int64]]:
     """Return the coefficients of noisy columns, grouped by how noisy these are: one weight would make some pay.
 
-    The noisiest are first, whose curvature is least known.
+    The least noisy are first: by their weights curvature is known best.
     """
-    width = (units.upper - units.lower)[columns[noisy]]
-    order = np.argsort(width, kind="stable")
-    cuts = np.flatnonzero(np.diff(np.log(width[order])) > np.log(APART)) + 1
+    noise = 1 / (units.upper - units.lower)[columns[noisy]]
+    order = np.argsort(noise, kind="stable")
+    cuts = np.flatnonzero(np.diff(np.log(noise[order])) > np.log(APART)) + 1
     return [np.sort(noisy[group]) for group in np.split(order, cuts) if group.size]
 
 
