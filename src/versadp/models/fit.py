@@ -11,7 +11,7 @@ import numpy as np
 from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
-from versadp.errors import DataError, ParameterError
+from versadp.errors import ParameterError
 from versadp.estimation import (
     Asked,
     Family,
@@ -29,12 +29,13 @@ from versadp.estimation import (
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.basis import in_basis
+from versadp.models.given import record_weights, vector
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
-from versadp.models.source import MemorySource, numbers_of, public_numbers
+from versadp.models.source import MemorySource
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
@@ -128,16 +129,19 @@ def fit(
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
     if as_engine(engine).name == "processes":
         raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
-    begin = None if start is None else _vector("start", start)
+    begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
-    problem = make_problem(
-        opened, formula, minimised, _checked_weights(weights, opened), None if begin is None else begin.size
-    )
+    weighed, size = record_weights(weights, opened), None if begin is None else begin.size
+    problem = make_problem(opened, formula, minimised, weighed, size)
     # functions of a user need not be safe on threads
     own = isinstance(problem.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
-    return results(opened, answer, method=method, loss=minimised, seed=random_state)
+
+    def again() -> Answer:  # for who asks for more: nothing that the fit has worked on is kept until then
+        return estimate(make_problem(opened, formula, minimised, weighed, size), choice, begin)
+
+    return results(opened, answer, again, method=method, loss=minimised, seed=random_state)
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
@@ -262,40 +266,7 @@ def _single(family: Family, small: Family, theta: Array) -> Fit:
     return Fit(first.theta, moments.covariance(), first.outcome, moments.n, hessian=moments.hessian)
 
 
-def _vector(name: str, values: ArrayLike) -> Array:
-    out = np.asarray(values, dtype=float)
-    if out.ndim != 1 or not np.isfinite(out).all() or not out.size:
-        raise ParameterError(f"{name} must be a vector of finite numbers")
-    return out
-
-
 def _sized(begin: Array, problem: Problem) -> Array:
     if begin.size != len(problem.names):
         raise ParameterError(f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients")
     return begin
-
-
-def _checked_weights(weights: ArrayLike | str | None, release: Release) -> Array | None:
-    if weights is None:
-        return None
-    schema = release.mechanism.schema
-    name = weights if isinstance(weights, str) else getattr(weights, "name", None)
-    if isinstance(name, str) and name in {*schema.numeric, *schema.categorical}:
-        raise ParameterError(
-            f"weights by the noisy column {name!r} would bias every answer", hint="weigh records by public columns"
-        )
-    if isinstance(weights, str):
-        if weights not in public_numbers(release):
-            raise ParameterError(
-                f"there is no public column of numbers {weights!r}", hint="name one, or give a weight for each record"
-            )
-        read = [numbers_of(release.read(handle, [weights]).column(weights)) for handle in release.handles()]
-        weights = np.concatenate(read)
-    out = _vector("weights", weights)
-    if out.size != len(release):
-        raise DataError(f"there are {out.size} weights for {len(release)} records")
-    if (out < 0).any():
-        raise DataError("weights must be 0 or more")
-    if not out.any():
-        raise DataError("all weights are 0")
-    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,13 +38,23 @@ class Answer:
     asked: Asked | None = None
 
 
-def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | RecordLoss, seed: int) -> Results:
+def results(
+    release: Release,
+    answer: Answer,
+    again: Callable[[], Answer],
+    *,
+    method: str,
+    loss: IndexLoss | RecordLoss,
+    seed: int,
+) -> Results:
     """Return a fit as the user sees it.
 
     Parameters
     ----------
     release : Release
     answer : Answer
+    again : callable
+        What gives the answer once more.
     method : str
     loss : IndexLoss or RecordLoss
         What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
@@ -70,7 +81,7 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
         trust=Trust(_strengths(answer), _moved(problem, found.profiles), _test(answer), error),
-        sets=_sets(answer),
+        sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
     )
 
 
@@ -87,14 +98,11 @@ def _test(answer: Answer) -> SpecificationTest | None:
     return SpecificationTest.of(*answer.fit.contrasts, cut_chance(answer.sample.z, answer.problem.units))
 
 
-def _sets(answer: Answer) -> Callable[[], dict[str, Profile]] | None:
-    """Return what gives score sets of a fit that is not weak, for whoever asks; draws are not kept until then."""
-    found, asked = answer.fit, answer.asked
-    if asked is None or not found.converged:
-        return None
-    family = replace(asked.family)
-    fresh = replace(asked, family=family, few=family, tested=family, small=family)
-    return lambda: _moved(answer.problem, score_sets(found, fresh))
+def _sets(again: Callable[[], Answer]) -> dict[str, Profile]:
+    """Return score sets of a fit that is not weak, for whoever asks."""
+    answer = again()
+    assert answer.asked is not None
+    return _moved(answer.problem, score_sets(answer.fit, answer.asked))
 
 
 def _moved(problem: Problem, profiles: tuple[Profile, ...]) -> dict[str, Profile]:
