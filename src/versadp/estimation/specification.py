@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ROUNDING = 1e-8
 LEAST = 0.01  # of the largest eigenvalue of the contrasts' correlations: less is the rounding of a few records
 
 
@@ -44,11 +45,15 @@ def contrast_test(family: Family, theta: Array) -> tuple[float, int] | None:
         return None
     size = members * theta.size
     against = np.kron(np.eye(members)[:-1] - np.eye(members)[-1], np.eye(theta.size))
-    mean, outer = found.score.ravel(), found.outer.reshape(size, size)
-    return statistic(found.n, against @ mean, against @ (outer - np.outer(mean, mean)) @ against.T)
+    mean = found.score.ravel()
+    spread = found.outer.reshape(size, size) - np.outer(mean, mean)
+    covariance = against @ spread @ against.T
+    # what is equal up to rounding is no contrast
+    varies = np.diag(covariance) > ROUNDING * (against**2 @ np.diag(spread))
+    return statistic(found.n, (against @ mean)[varies], covariance[np.ix_(varies, varies)]) if varies.any() else None
 
 
-def statistic(n: int, mean: Array, covariance: Array) -> tuple[float, int] | None:
+def statistic(n: int, mean: Array, covariance: Array) -> tuple[float, int]:
     """Return `n m' S^+ m` over the directions that vary, and their number.
 
     Examples
@@ -58,11 +63,7 @@ def statistic(n: int, mean: Array, covariance: Array) -> tuple[float, int] | Non
     (4.0, 1)
     """
     unit = np.sqrt(np.diag(covariance))
-    varies = unit > 0
-    if not varies.any():
-        return None
-    unit = unit[varies]
-    values, vectors = np.linalg.eigh(covariance[np.ix_(varies, varies)] / np.outer(unit, unit))
+    values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
     kept = values > LEAST * values[-1]
-    along = (mean[varies] / unit) @ vectors[:, kept]
+    along = (mean / unit) @ vectors[:, kept]
     return float(n * np.sum(along**2 / values[kept])), int(kept.sum())
