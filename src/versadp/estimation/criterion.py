@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.family import evaluated
+from versadp.estimation.family import Quietly, Task, evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,13 +71,14 @@ class ByPasses:
         if self.budget <= 0:
             raise OutOfBudget
         self.budget -= 1
+        family, place = self.scores.family, self.scores.place
         try:
-            found = self.scores.family.moments(theta, self.scores.mix, hessian=False)
+            task = Task(family.forms, family.size, theta, self.scores.mix, hessian=False)
+            with np.errstate(all="ignore"):
+                n, score, outer, _ = family.total(Quietly(task))
         except ParameterError:
             return np.inf
-        place, score = self.scores.place, found.score.ravel()
-        mean, outer = score[place], found.outer.reshape(score.size, score.size)
-        return distance(found.n, mean, outer[np.ix_(place, place)])
+        return distance(n, score.ravel()[place] / n, outer[np.ix_(place, place)] / n)
 
 
 class OutOfBudget(Exception):  # noqa: N818 - no error: the answer is that there is none
@@ -140,7 +141,9 @@ def criterion(scores: Combined, theta: Array, steps: Array, budget: int) -> Crit
     p, family = theta.size, scores.family
     if min(family.source.rows, 65_536) * p * (p + 1) <= KEPT_NUMBERS:
         try:
-            n, total, outer, bent = family.total(Lines(family.forms, theta, scores.mix, scores.place, steps))
+            lines = Lines(family.forms, theta, scores.mix, scores.place, steps)
+            with np.errstate(all="ignore"):
+                n, total, outer, bent = family.total(Quietly(lines))
         except ParameterError:
             bent = np.ones(1)
         if bent[0] < AFFINE:
@@ -172,7 +175,10 @@ def distance(n: int, mean: Array, outer: Array) -> float:
     >>> distance(100, np.array([0.3]), np.array([[1.09]]))
     9.0
     """
-    covariance = outer - np.outer(mean, mean)
+    if not (np.isfinite(mean).all() and np.isfinite(outer).all()):
+        return np.inf
+    with np.errstate(over="ignore"):
+        covariance = outer - np.outer(mean, mean)
     unit = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     try:
         found = float(n * (mean / unit) @ np.linalg.solve(covariance / np.outer(unit, unit), mean / unit))

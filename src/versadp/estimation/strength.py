@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.family import evaluated
+from versadp.estimation.family import Quietly, evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +71,11 @@ def strength(family: Family, theta: Array, weights: Array, along: Array, rows: i
         Not a number where curvature does not vary and is none; 0 where it reaches beyond what can be corrected.
     """
     try:
-        n, total, squares = family.total(Bends(family.forms, theta, np.atleast_2d(weights), along))
+        with np.errstate(all="ignore"):
+            n, total, squares = family.total(Quietly(Bends(family.forms, theta, np.atleast_2d(weights), along)))
     except ParameterError:
+        return np.zeros(len(along))
+    if not (np.isfinite(total).all() and np.isfinite(squares).all()):
         return np.zeros(len(along))
     mean = total / n
     error = np.sqrt(np.maximum(squares / n - mean**2, 0.0) / max(rows - 1, 1))
