@@ -7,9 +7,9 @@ import pytest
 import versadp as vdp
 from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
 from versadp.estimation.family import Family
-from versadp.estimation.profile import Profile, Space, profile, quantile
+from versadp.estimation.scoreset import ScoreSet, Space, quantile, score_set
 from versadp.estimation.specification import statistic
-from versadp.estimation.strength import profile_directions, strength
+from versadp.estimation.strength import following, strength
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
 
@@ -77,7 +77,7 @@ def test_a_direction_without_information_is_seen_in_every_coefficient_that_has_a
     noise = rng.normal(size=(n, 2, 2))
     a = np.einsum("ip,iq->ipq", m, m) + noise + noise.swapaxes(1, 2)
     hessian = a.mean(axis=0) + 0.2 * np.eye(2)
-    along = profile_directions(hessian, np.eye(2), np.ones(2))
+    along = following(hessian, np.eye(2), np.ones(2))
     t = strength(family_of(np.zeros((n, 2)), a), np.zeros(2), np.ones(1), along, n)
     assert (t < 7).all()
     alone = strength(family_of(np.zeros((n, 2)), a), np.zeros(2), np.ones(1), np.eye(2), n)
@@ -104,7 +104,7 @@ def test_sets_of_one_affine_score_are_fiellers(strong):
     assert isinstance(q, Affine)
     estimate = -b.mean() / a.mean()
     error = (b[:, 0] + a[:, 0, 0] * estimate).std() / 400**0.5 / abs(a.mean())
-    found = profile(q, Space(np.array([estimate]), np.array([[error]])), np.ones(1), seen=False)
+    found = score_set(q, Space(np.array([estimate]), np.array([[error]])), np.ones(1), seen=False)
     expected = fieller(b[:, 0], a[:, 0, 0])
     assert np.isfinite(found.interval(0.95)).all() == np.isfinite(expected).all()
     if np.isfinite(expected).all():
@@ -126,7 +126,7 @@ def test_a_budget_that_runs_out_leaves_the_whole_line():
     rng = np.random.default_rng(6)
     b, a = instrumented(rng, 400, 5.0)
     few = ByPasses(combined(b, a), 3)
-    assert profile(few, Space(np.zeros(1), np.eye(1)), np.ones(1), seen=True).interval(0.95) == (-np.inf, np.inf)
+    assert score_set(few, Space(np.zeros(1), np.eye(1)), np.ones(1), seen=True).interval(0.95) == (-np.inf, np.inf)
 
 
 def test_sets_cover_with_a_weak_nuisance_and_wald_does_not():
@@ -152,7 +152,7 @@ def test_sets_cover_with_a_weak_nuisance_and_wald_does_not():
         values, vectors = np.linalg.eigh(cov)
         q = criterion(combined(b, a), estimate, np.diag(np.sqrt(np.diag(cov))), 0)
         space = Space(estimate, vectors * np.sqrt(values))
-        low, high = profile(q, space, np.array([0.0, 1.0]), seen=False).interval(0.95)
+        low, high = score_set(q, space, np.array([0.0, 1.0]), seen=False).interval(0.95)
         covered += low <= truth[1] <= high
         wald += abs(estimate[1] - truth[1]) <= 1.96 * cov[1, 1] ** 0.5
     assert covered / reps > 0.95 - 4 * 0.013
@@ -166,9 +166,9 @@ def test_places_and_distance():
 
 
 @pytest.mark.parametrize("wrong", [([1.0, 0.0], [1, 1]), ([0.0], [np.nan]), ([0.0], [-1.0]), ([np.inf], [1.0])])
-def test_what_is_no_profile(wrong):
+def test_what_is_no_score_set(wrong):
     with pytest.raises(vdp.errors.ParameterError):
-        Profile.read(wrong)
+        ScoreSet.read(wrong)
 
 
 def test_the_statistic_of_contrasts_has_its_size():

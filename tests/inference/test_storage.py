@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from versadp.errors import EstimationError, ParameterError
-from versadp.estimation import Curve, Profile
+from versadp.estimation import Curve, ScoreSet
 from versadp.inference import Results
 from versadp.inference.storage import SavedResults
 from versadp.inference.trust import SpecificationTest, Trust
@@ -106,9 +106,9 @@ def test_curves_are_saved_and_version_1_is_read(tmp_path):
 def weak(**changes):
     at = np.linspace(-4.0, 6.0, 201)
     sets = {
-        "Intercept": Profile(at, (at - 1) ** 2),
-        "age": Profile(at, at**2 / (1 + at**2)),
-        "np.log1p(income)": Profile.nothing(),
+        "Intercept": ScoreSet(at, (at - 1) ** 2),
+        "age": ScoreSet(at, at**2 / (1 + at**2)),
+        "np.log1p(income)": ScoreSet.nothing(),
     }
     trust = Trust({"Intercept": 5.0, "age": 1.5}, sets, SpecificationTest.of(30.0, 10))
     return make(**({"outcome": "weak", "params": [1.0, 9.75, np.nan], "cov": None, "trust": trust} | changes))
@@ -164,5 +164,5 @@ def test_score_sets_of_a_fit_that_is_not_weak_are_asked_for():
     with pytest.raises(EstimationError, match="nothing to contrast"):
         make().specification_test()
     at = np.linspace(0, 2, 101)
-    res = make(sets=lambda: {"age": Profile(at, 100 * (at - 1) ** 2)})
+    res = make(more_sets=lambda: {"age": ScoreSet(at, 100 * (at - 1) ** 2)})
     assert res.conf_int(kind="score")["age"] == pytest.approx([0.804, 1.196], abs=0.01)

@@ -7,7 +7,7 @@ from versadp.estimation.inversion import Question, distribution, invert
 from versadp.estimation.judging import Asked, judged, score_sets
 from versadp.estimation.newton import Fit, SolveResult, solve
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile import Profile
+from versadp.estimation.scoreset import ScoreSet
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "Form",
     "Moments",
     "Outcome",
-    "Profile",
     "Question",
+    "ScoreSet",
     "SolveResult",
     "Source",
     "bandwidths",

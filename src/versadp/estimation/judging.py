@@ -1,7 +1,7 @@
 """Whether an answer can be trusted: what a solver found is converged, weak, or a failure.
 
 Where every coefficient's curvature stands out from its own sampling error (`strength.py`), a minimum is an estimate and
-its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`profile.py`): one that is
+its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`scoreset.py`): one that is
 strong by itself is still wrong where another that it depends on is. A solver that found no minimum has failed for want
 of curvature if some curvature where it ended cannot be told from none: that is weak too. Otherwise it failed.
 """
@@ -16,9 +16,9 @@ import numpy as np
 from versadp.errors import ParameterError
 from versadp.estimation.criterion import Combined, OutOfBudget, criterion
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile import Profile, Space, descend, profile
+from versadp.estimation.scoreset import ScoreSet, Space, descend, score_set
 from versadp.estimation.specification import contrast_test
-from versadp.estimation.strength import SEEN, STRONG, profile_directions, strength
+from versadp.estimation.strength import SEEN, STRONG, following, strength
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Asked:
         The same, or a random part of the records, on which curvature is judged and members are contrasted.
     small : Family
         The same with fewer draws: where there is no minimum, precision would be wasted.
-    contrasts : array (p, p)
+    coefficients : array (p, p)
         The coefficients, a row each, of those that are fitted.
     groups : tuple of index arrays
         Coefficients that share weights.
@@ -60,7 +60,7 @@ class Asked:
     few: Family
     tested: Family
     small: Family
-    contrasts: Array
+    coefficients: Array
     groups: Groups
     start: Array
     bends: bool = True
@@ -84,7 +84,7 @@ class Asked:
 
 
 def judged(fit: Fit, asked: Asked) -> Fit:
-    """Return a fit with the strength of its coefficients and its specification test; a weak one with profiles."""
+    """Return a fit with the strength of its coefficients and its specification test; a weak one with score sets."""
     if not fit.converged:
         return _judged_failure(fit, asked)
     if fit.hessian is None:
@@ -93,24 +93,24 @@ def judged(fit: Fit, asked: Asked) -> Fit:
     return replace(found, contrasts=contrast_test(asked.tested, fit.theta))
 
 
-def score_sets(fit: Fit, asked: Asked) -> tuple[Profile, ...]:
+def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
     """Return the score sets of a minimum, weak or not."""
     eigenvalue, vectors = np.linalg.eigh(fit.cov)
     space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
     seen = fit.strength is not None and bool((fit.strength >= SEEN).all())
-    return _profiles(asked, asked.weights(fit), space, seen=seen)
+    return _sets(asked, asked.weights(fit), space, seen=seen)
 
 
 def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     assert fit.hessian is not None
-    errors = np.sqrt(np.maximum(np.einsum("jp,pq,jq->j", asked.contrasts, fit.cov, asked.contrasts), 0.0))
-    along = profile_directions(fit.hessian, asked.contrasts, errors if asked.bends else 2 * errors)
+    errors = np.sqrt(np.maximum(np.einsum("jp,pq,jq->j", asked.coefficients, fit.cov, asked.coefficients), 0.0))
+    along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
     mix = asked.weights(fit)
     t = asked.strength(fit.theta, mix[0], along)
     if not (t < asked.least).any():  # where curvature does not vary at all there is nothing to judge
         return replace(fit, strength=t)
     found = replace(fit, strength=t, outcome=Outcome.WEAK)
-    return replace(found, profiles=score_sets(found, asked))
+    return replace(found, sets=score_sets(found, asked))
 
 
 def _judged_failure(fit: Fit, asked: Asked) -> Fit:
@@ -122,9 +122,9 @@ def _judged_failure(fit: Fit, asked: Asked) -> Fit:
     space, t = _around(moments, asked, mix)
     if space is None:
         return fit
-    sets = _profiles(asked, mix, space, seen=False)
+    sets = _sets(asked, mix, space, seen=False)
     lost = np.full_like(fit.theta, np.nan)
-    return replace(fit, theta=lost, strength=np.full(lost.size, t), profiles=sets, outcome=Outcome.WEAK)
+    return replace(fit, theta=lost, strength=np.full(lost.size, t), sets=sets, outcome=Outcome.WEAK)
 
 
 def _around(moments: Moments, asked: Asked, mix: Array) -> tuple[Space | None, float]:
@@ -152,13 +152,13 @@ def _relative(hessian: Array, spread: Array) -> tuple[Array | None, Array]:
     return values, vectors
 
 
-def _profiles(asked: Asked, mix: Array, space: Space, *, seen: bool) -> tuple[Profile, ...]:
+def _sets(asked: Asked, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreSet, ...]:
     p = space.origin.size
     budget = int(min(PASSES, WORK / (asked.family.source.rows * p)))
     q = criterion(Combined(asked.family, mix, asked.groups), space.origin, space.root.T, budget)
     try:
         _, found = descend(lambda w: q(space.origin + space.root @ w), np.zeros(p), q(space.origin))
     except OutOfBudget:
-        return (Profile.nothing(),) * p
+        return (ScoreSet.nothing(),) * p
     centre = Space(space.origin + space.root @ found, space.root)
-    return tuple(profile(q, centre, contrast, seen=seen) for contrast in asked.contrasts)
+    return tuple(score_set(q, centre, coefficient, seen=seen) for coefficient in asked.coefficients)

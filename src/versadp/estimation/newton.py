@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from versadp.estimation.curve import Curve
     from versadp.estimation.family import Family, Moments
-    from versadp.estimation.profile import Profile
+    from versadp.estimation.scoreset import ScoreSet
 
     Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Fit:
         Of each coefficient: its curvature in units of its own sampling error.
     contrasts : tuple of float and int, optional
         Statistic and degrees of freedom of the specification test.
-    profiles : tuple of Profile
+    sets : tuple of ScoreSet
         Of a weak fit: what the scores cannot reject, coefficient by coefficient.
     """
 
@@ -69,7 +69,7 @@ class Fit:
     curve: Curve | None = None
     strength: Array | None = None
     contrasts: tuple[float, int] | None = None
-    profiles: tuple[Profile, ...] = ()
+    sets: tuple[ScoreSet, ...] = ()
 
     @property
     def converged(self) -> bool:

@@ -83,14 +83,14 @@ def strength(family: Family, theta: Array, weights: Array, along: Array, rows: i
         return np.asarray(mean / error)
 
 
-def profile_directions(hessian: Array, contrasts: Array, errors: Array) -> Array:
-    """Return for each coefficient, a row of contrasts, how all move when it moves by its standard error.
+def following(hessian: Array, coefficients: Array, errors: Array) -> Array:
+    """Return for each coefficient, a row each, how all move when it moves by its standard error.
 
     Examples
     --------
-    >>> profile_directions(np.array([[2.0, 1.0], [1.0, 1.0]]), np.eye(2), np.ones(2))
+    >>> following(np.array([[2.0, 1.0], [1.0, 1.0]]), np.eye(2), np.ones(2))
     array([[ 1. , -1. ],
            [-0.5,  1. ]])
     """
-    moved = np.linalg.solve(hessian, contrasts.T)
-    return np.asarray((moved * errors / np.einsum("jp,pj->j", contrasts, moved)).T)
+    moved = np.linalg.solve(hessian, coefficients.T)
+    return np.asarray((moved * errors / np.einsum("jp,pj->j", coefficients, moved)).T)

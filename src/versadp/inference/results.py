@@ -18,7 +18,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile import Profile
+from versadp.estimation.scoreset import ScoreSet
 from versadp.estimation.strength import SEEN
 from versadp.inference import storage
 from versadp.inference.checks import (
@@ -86,7 +86,7 @@ class Results:
         What to do about an outcome other than "converged".
     trust : Trust, optional
         Strengths of the coefficients, score sets of a weak fit, the specification test.
-    sets : callable, optional
+    more_sets : callable, optional
         What gives score sets of a fit that is not weak; it is not saved.
     curves : mapping of str to Curve, optional
         Of coefficients whose intervals are had by inverting a score, and not from a standard error: a quantile's
@@ -121,7 +121,7 @@ class Results:
     advice: str | None = None
     curves: Mapping[str, Curve] = field(default_factory=dict)
     trust: Trust = field(default_factory=Trust)
-    sets: Callable[[], Mapping[str, Profile]] | None = None
+    more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
 
     def __post_init__(self) -> None:
         names, outcome = tuple(map(str, self.names)), Outcome.read(self.outcome)
@@ -233,12 +233,12 @@ class Results:
         return NamedArray(ends, self.names)
 
     @cached_property
-    def _score_sets(self) -> Mapping[str, Profile]:
-        """Profiles of all coefficients; the whole line of those that have none."""
-        if self.converged and self.sets is None:
+    def _score_sets(self) -> Mapping[str, ScoreSet]:
+        """Score sets of all coefficients; the whole line of those that have none."""
+        if self.converged and self.more_sets is None:
             raise EstimationError("there are no score sets of this fit", hint="fit again: files have them of weak fits")
-        found = self.trust.profiles if self.sets is None else self.sets()
-        return {name: found.get(name, Profile.nothing()) for name in self.names}
+        found = self.trust.sets if self.more_sets is None else self.more_sets()
+        return {name: found.get(name, ScoreSet.nothing()) for name in self.names}
 
     def specification_test(self) -> SpecificationTest:
         """Test whether the members of the combination, which share one mean, do so in these records.

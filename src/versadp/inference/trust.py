@@ -10,14 +10,14 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.estimation.profile import Profile
+from versadp.estimation.scoreset import ScoreSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST = 1e9
 LEVEL = 0.05
-_ENTRIES = {"strength", "profiles", "test", "size_error"}
+_ENTRIES = {"strength", "sets", "test", "size_error"}
 LOOK_FOR = (
     "rows selected or weighted by a noisy column, another mechanism than the one declared, people who are in it twice"
 )
@@ -79,7 +79,7 @@ class Trust:
     ----------
     strength : mapping of str to float
         Of coefficients: their curvature in units of its own sampling error. Below 7 is weak.
-    profiles : mapping of str to Profile
+    sets : mapping of str to ScoreSet
         Of coefficients of a weak fit: what the scores cannot reject.
     test : SpecificationTest, optional
         None where there is one member alone, and nothing to contrast.
@@ -94,25 +94,25 @@ class Trust:
     """
 
     strength: Mapping[str, float] = field(default_factory=dict)
-    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    sets: Mapping[str, ScoreSet] = field(default_factory=dict)
     test: SpecificationTest | None = None
     size_error: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", MappingProxyType(dict(self.strength)))
-        object.__setattr__(self, "profiles", MappingProxyType(dict(self.profiles)))
+        object.__setattr__(self, "sets", MappingProxyType(dict(self.sets)))
 
     def of(self, names: tuple[str, ...]) -> Trust:
         """Return it, if it is about these coefficients."""
-        if not {*self.strength, *self.profiles} <= set(names):
+        if not {*self.strength, *self.sets} <= set(names):
             raise ParameterError("a strength or a score set is of a coefficient that there is not")
         return self
 
     def as_numbers(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
-        sets = {name: [list(each) for each in profile.as_numbers()] for name, profile in self.profiles.items()}
+        sets = {name: [list(each) for each in one.as_numbers()] for name, one in self.sets.items()}
         test = None if self.test is None else [self.test.statistic, self.test.df, self.test.cut]
-        return {"strength": dict(self.strength), "profiles": sets, "test": test, "size_error": self.size_error}
+        return {"strength": dict(self.strength), "sets": sets, "test": test, "size_error": self.size_error}
 
     @classmethod
     def read(cls, data: Any) -> Trust:
@@ -121,14 +121,14 @@ class Trust:
             return data
         if not isinstance(data, dict) or set(data) != _ENTRIES:
             raise ParameterError(f"'trust' of the results must be {', '.join(sorted(_ENTRIES))}")
-        strength, sets, test, error = data["strength"], data["profiles"], data["test"], data["size_error"]
+        strength, sets, test, error = data["strength"], data["sets"], data["test"], data["size_error"]
         if not isinstance(strength, dict) or not isinstance(sets, dict):
             raise ParameterError("'trust' of the results must have names and values")
         if test is not None and not (isinstance(test, list) and len(test) == 3):
             raise ParameterError("'trust' of the results must have a statistic, its degrees of freedom and a chance")
         return cls(
             {str(name): inputs.number("a strength", value, -MOST, MOST) for name, value in strength.items()},
-            {str(name): _profile(value) for name, value in sets.items()},
+            {str(name): _set(value) for name, value in sets.items()},
             None if test is None else _test(*test),
             None if error is None else inputs.number("size_error", error, 0, np.inf, open_high=True),
         )
@@ -139,8 +139,8 @@ def _test(statistic: Any, df: Any, cut: Any) -> SpecificationTest:
     return SpecificationTest.of(value, inputs.whole("degrees of freedom", df, 1), chance)
 
 
-def _profile(value: Any) -> Profile:
+def _set(value: Any) -> ScoreSet:
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(each, list) for each in value):
         raise ParameterError("a score set of the results must have values, and what is 0 or more at each")
     numbers = [[inputs.number("a score set", each, -1e300, 1e300) for each in part] for part in value]
-    return Profile.read((numbers[0], numbers[1]))
+    return ScoreSet.read((numbers[0], numbers[1]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.correction import CustomModel, Drawn, Signed
-from versadp.estimation import Profile, score_sets
+from versadp.estimation import ScoreSet, score_sets
 from versadp.inference import Results
 from versadp.inference.trust import MOST, SpecificationTest, Trust
 from versadp.noise import Extension, How
@@ -80,8 +80,8 @@ def results(
         design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
-        trust=Trust(_strengths(answer), _moved(problem, found.profiles), _test(answer), error),
-        sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
+        trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
+        more_sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
     )
 
 
@@ -98,16 +98,16 @@ def _test(answer: Answer) -> SpecificationTest | None:
     return SpecificationTest.of(*answer.fit.contrasts, cut_chance(answer.sample.z, answer.problem.units))
 
 
-def _sets(again: Callable[[], Answer]) -> dict[str, Profile]:
+def _sets(again: Callable[[], Answer]) -> dict[str, ScoreSet]:
     """Return score sets of a fit that is not weak, for whoever asks."""
     answer = again()
     assert answer.asked is not None
     return _moved(answer.problem, score_sets(answer.fit, answer.asked))
 
 
-def _moved(problem: Problem, profiles: tuple[Profile, ...]) -> dict[str, Profile]:
-    """Return profiles by the coefficients that they are of, in the user's units."""
-    moved = (Profile(each.at + shift, each.least) for each, shift in zip(profiles, problem.shift, strict=False))
+def _moved(problem: Problem, sets: tuple[ScoreSet, ...]) -> dict[str, ScoreSet]:
+    """Return score sets by the coefficients that they are of, in the user's units."""
+    moved = (ScoreSet(each.at + shift, each.least) for each, shift in zip(sets, problem.shift, strict=False))
     return dict(zip(problem.names, moved, strict=False))
 
 

@@ -37,7 +37,7 @@ FLAT = 0.1  # a slope of Q that does not matter
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class ScoreSet:
     """The least Q at values of one coefficient.
 
     Attributes
@@ -50,9 +50,9 @@ class Profile:
     Examples
     --------
     >>> at = np.linspace(-5, 5, 2001)
-    >>> tuple(round(end, 2) for end in Profile(at, (at - 1) ** 2).interval(0.95))
+    >>> tuple(round(end, 2) for end in ScoreSet(at, (at - 1) ** 2).interval(0.95))
     (-0.96, 2.96)
-    >>> Profile(at, at**2 / (1 + at**2)).interval(0.95)
+    >>> ScoreSet(at, at**2 / (1 + at**2)).interval(0.95)
     (-inf, inf)
     """
 
@@ -62,14 +62,14 @@ class Profile:
     def __post_init__(self) -> None:
         at, least = np.array(self.at, dtype=float), np.array(self.least, dtype=float)
         if at.ndim != 1 or at.shape != least.shape or not np.isfinite(at).all() or not (least >= 0).all():
-            raise ParameterError("a profile is values that rise, and what is 0 or more at each")
+            raise ParameterError("a score set is values that rise, and what is 0 or more at each")
         if (np.diff(at) <= 0).any():
-            raise ParameterError("values of a profile must rise")
+            raise ParameterError("values of a score set must rise")
         object.__setattr__(self, "at", at)
         object.__setattr__(self, "least", least)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Profile) and self.as_numbers() == other.as_numbers()
+        return isinstance(other, ScoreSet) and self.as_numbers() == other.as_numbers()
 
     def __hash__(self) -> int:
         return hash(self.as_numbers())
@@ -95,13 +95,13 @@ class Profile:
         return tuple(self.at.tolist()), tuple(np.minimum(self.least, 1e6).tolist())
 
     @classmethod
-    def read(cls, profile: Profile | tuple[ArrayLike, ArrayLike]) -> Profile:
-        """Return a profile, or what its two fields make."""
-        return profile if isinstance(profile, Profile) else cls(*profile)  # type: ignore[arg-type] # made arrays
+    def read(cls, given: ScoreSet | tuple[ArrayLike, ArrayLike]) -> ScoreSet:
+        """Return a score set, or what its two fields make."""
+        return given if isinstance(given, ScoreSet) else cls(*given)  # type: ignore[arg-type] # made arrays
 
     @classmethod
-    def nothing(cls) -> Profile:
-        """Return the profile of a coefficient of which nothing is known: its set is the whole line."""
+    def nothing(cls) -> ScoreSet:
+        """Return the set of a coefficient of which nothing is known: the whole line."""
         return cls(np.empty(0), np.empty(0))
 
 
@@ -125,31 +125,31 @@ class Space:
     origin: Array
     root: Array  # (p, p)
 
-    def across(self, contrast: Array) -> tuple[Array, Array]:
+    def across(self, coefficient: Array) -> tuple[Array, Array]:
         """Return what moves `c'theta` by its standard error, and what does not move it: (p,), (p, p - 1)."""
-        along = contrast @ self.root
+        along = coefficient @ self.root
         unit = along / np.linalg.norm(along)
         q, _ = np.linalg.qr(np.column_stack([unit, np.eye(unit.size)]))
         return self.root @ unit, self.root @ q[:, 1 : unit.size]
 
 
-def profile(q: Criterion, space: Space, contrast: Array, *, seen: bool) -> Profile:
-    """Return the profile of a coefficient `c'theta`; that of nothing if the budget runs out.
+def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool) -> ScoreSet:
+    """Return the score set of a coefficient `c'theta`; the whole line if the budget runs out.
 
     Parameters
     ----------
     q : Criterion
     space : Space
-    contrast : array (p,)
+    coefficient : array (p,)
     seen : bool
         Whether curvature at the origin can be told from none. If so, the way outwards ends at a high wall: behind it
         the noise of a corrected score grows faster than the score, until nothing would be rejected.
     """
-    along, aside = space.across(contrast)
+    along, aside = space.across(coefficient)
     scan = _Scan(q, space.origin, along, aside)
     try:
         if not seen and scan.endless():
-            return Profile.nothing()
+            return ScoreSet.nothing()
         scan.look(0.0, np.zeros(aside.shape[1]))
         for sign in (1.0, -1.0):
             scan.outwards(sign, quantile(BARRIER) if seen else np.inf)
@@ -157,10 +157,10 @@ def profile(q: Criterion, space: Space, contrast: Array, *, seen: bool) -> Profi
             for _ in range(CLOSER if level == LEVELS[0] else 1):
                 scan.closer(quantile(level))
     except OutOfBudget:
-        return Profile.nothing()
-    centre, unit = float(contrast @ space.origin), float(contrast @ along)
+        return ScoreSet.nothing()
+    centre, unit = float(coefficient @ space.origin), float(coefficient @ along)
     at = np.array(sorted(scan.found))
-    return Profile(centre + unit * at, np.array([scan.found[each][0] for each in at]))
+    return ScoreSet(centre + unit * at, np.array([scan.found[each][0] for each in at]))
 
 
 class _Scan:
