@@ -47,7 +47,7 @@ def true_values(name: str) -> Array:
 
 
 def replicate(name: str, method: str, draws: int, seed: int) -> Replication:
-    """Return estimates, standard errors and outcome of one release; a failed fit counts as naive."""
+    """Return estimates, intervals and outcome of one release; without an estimate the naive one counts."""
     import pyarrow as pa
 
     row = ROWS[name]
@@ -56,11 +56,14 @@ def replicate(name: str, method: str, draws: int, seed: int) -> Replication:
         warnings.simplefilter("ignore", InsecureWarning)
         release = row.mechanism.release(pa.table(raw), insecure_seed=seed, engine="local")
     found = vdp.fit(release, row.formula, loss=row.loss, method=method, draws=draws, random_state=seed)
-    if found.converged:
-        return np.asarray(found.params), np.asarray(found.bse), found.outcome
-    naive = vdp.fit(release, row.formula, loss=row.loss, method="naive")
-    nothing = np.full(true_values(name).size, np.nan)
-    return (np.asarray(naive.params) if naive.converged else nothing), nothing, found.outcome
+    size = true_values(name).size
+    ends = np.asarray(found.conf_int()) if found.answered else np.full((size, 2), np.nan)
+    estimate = np.asarray(found.params) if found.answered else np.full(size, np.nan)
+    if not np.isfinite(estimate).all():
+        naive = vdp.fit(release, row.formula, loss=row.loss, method="naive")
+        plain = np.asarray(naive.params) if naive.converged else np.full(size, np.nan)
+        estimate = np.where(np.isfinite(estimate), estimate, plain)
+    return estimate, ends, found.outcome
 
 
 def _one_thread(work: Callable[[int], Replication], seed: int) -> Replication:
@@ -82,11 +85,11 @@ def accuracy_row(
         for outcome in as_engine(engine).map(work, range(reps)):
             outcomes.append(outcome)
             tell(len(outcomes) / reps)
-    estimates, errors = np.array([o[0] for o in outcomes]), np.array([o[1] for o in outcomes])
+    estimates, ends = np.array([o[0] for o in outcomes]), np.array([o[1] for o in outcomes])
     wrong = estimates - truth
-    ok = np.array([o[2] == "converged" for o in outcomes])
+    ok = ~np.isnan(ends).any(axis=(1, 2))
     spread = np.sqrt(np.nanmean(wrong**2, axis=0))
-    covered = np.abs(wrong[ok]) < 1.959964 * errors[ok]
+    covered = (ends[ok, :, 0] < truth) & (truth < ends[ok, :, 1])
     bias = np.abs(wrong[ok].mean(axis=0)) / wrong[ok].std(axis=0) if ok.any() else np.zeros(1)
     slopes = slice(None) if isinstance(row, MeanSetting) or row.intercept is None else slice(1, None)
     return {

@@ -52,9 +52,18 @@ def fitted(cell: Cell, release: vdp.Release, method: str, draws: int = 1, seed: 
     formula = f"y ~ {FORMULA}" + (" - 1" if cell.table == "table2" else "")
     loss: Any = "logistic" if cell.table == "table2" else Check()
     found = vdp.fit(release, formula, loss=loss, method=method, draws=draws, random_state=seed)
-    if not found.converged:
+    return _numbers(found)
+
+
+def _numbers(found: vdp.Results) -> Found:
+    """Return estimates and standard errors, of a weak fit half of an interval over 1.96; nothing if one is missing."""
+    if not found.answered:
         return None, None
-    return np.asarray(found.params).tolist(), np.asarray(found.bse).tolist()
+    estimates, ends = np.asarray(found.params), np.asarray(found.conf_int())
+    errors = np.asarray(found.bse) if found.converged else (ends[:, 1] - ends[:, 0]) / (2 * 1.959964)
+    if not np.isfinite([estimates, errors]).all():
+        return None, None
+    return estimates.tolist(), errors.tolist()
 
 
 def _first(f: Callable[[Array], Array], x: Array) -> Array:
@@ -66,10 +75,11 @@ def _means(release: vdp.Release, method: str, draws: int, seed: int) -> Found:
     for name in COLUMNS["table1"]:
         loss = Mean(partial(_first, means.FUNCTIONS[name].value))
         found = vdp.fit(release, loss=loss, method=method, draws=draws, random_state=seed)
-        if not found.converged:
+        value, error = _numbers(found)
+        if value is None or error is None:
             return None, None
-        values.append(float(np.asarray(found.params)[0]))
-        errors.append(float(np.asarray(found.bse)[0]))
+        values += value
+        errors += error
     return values, errors
 
 

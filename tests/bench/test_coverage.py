@@ -293,7 +293,8 @@ def test_the_command_prints_the_table(tmp_path):
     command = ["bench", "coverage", "--reps", "3", "--row", "mean, n=300", "--engine", "local", "--out", str(tmp_path)]
     result = CliRunner().invoke(main, [*command, "--format", "json"])
     assert result.exit_code == 0, result.output
-    (row,) = json.loads(result.stdout)
+    row, pooled = json.loads(result.stdout)
+    assert pooled["reps"] == 3  # specification tests
     assert (row["row"], row["n"], row["reps"], row["holds"]) == ("mean, n=300", 300, 3, UNSURE)
     assert (tmp_path / "mean-n-300.jsonl").read_text().count("\n") == 4
     each = CliRunner().invoke(main, [*command, "--each"])

@@ -18,7 +18,7 @@ SOURCES = Path(versadp.__file__).parent
 
 
 def test_the_names_that_results_and_files_have_had():
-    assert list(Outcome) == ["converged", "indefinite", "stalled", "diverged", "iterations"]
+    assert list(Outcome) == ["converged", "weak", "indefinite", "stalled", "diverged", "iterations"]
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from versadp.errors import ParameterError
-from versadp.estimation import Curve
+from versadp.errors import EstimationError, ParameterError
+from versadp.estimation import Curve, ScoreSet
 from versadp.inference import Results
 from versadp.inference.storage import SavedResults
+from versadp.inference.trust import SpecificationTest, Trust
 from versadp_tests.inference_cases import make
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())["results"]
@@ -64,7 +65,7 @@ WRONG = {
 
 
 def test_every_entry_is_among_the_wrong_ones():
-    since = {"curves"}  # which version 1 has not
+    since = {"curves", "trust"}  # which version 1 has not
     assert set(WRONG) == {each.name for each in dataclasses.fields(SavedResults)} - since
 
 
@@ -92,6 +93,7 @@ def test_curves_are_saved_and_version_1_is_read(tmp_path):
         Results.from_dict(old)
     del old["curves"]
     plain = Results.from_dict(old)
+    assert plain.trust == Trust()
     assert not plain.curves
     assert plain.conf_int()["median"] == pytest.approx(0.35 + np.array([-0.196, 0.196]), abs=1e-3)
     for spoiled in ([[0.0], [0.0], [1.0]], [[1, 0], [0, 0], [1, 1], 0], {"at": 1}):
@@ -99,3 +101,68 @@ def test_curves_are_saved_and_version_1_is_read(tmp_path):
             Results.from_dict(result.to_dict() | {"curves": {"median": spoiled}})
     with pytest.raises(ParameterError):
         Results.from_dict(result.to_dict() | {"curves": {"age": result.to_dict()["curves"]["median"]}})
+
+
+def weak(**changes):
+    at = np.linspace(-4.0, 6.0, 201)
+    sets = {
+        "Intercept": ScoreSet(at, (at - 1) ** 2),
+        "age": ScoreSet(at, at**2 / (1 + at**2)),
+        "np.log1p(income)": ScoreSet.nothing(),
+    }
+    trust = Trust({"Intercept": 5.0, "age": 1.5}, sets, SpecificationTest.of(30.0, 10))
+    return make(**({"outcome": "weak", "params": [1.0, 9.75, np.nan], "cov": None, "trust": trust} | changes))
+
+
+def test_a_weak_fit_has_sets_and_only_estimates_that_can_be_seen(tmp_path):
+    res = weak()
+    assert (res.converged, res.answered, res.outcome) == (False, True, "weak")
+    assert np.asarray(res.params) == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)
+    assert np.isnan(np.asarray(res.bse)).all()
+    ends = np.asarray(res.conf_int())
+    assert ends[0] == pytest.approx([-0.96, 2.96], abs=0.01)
+    assert (ends[1:] == [-np.inf, np.inf]).all()
+    for ask in (res.cov_params, lambda: res.wald_test("age"), lambda: res.conf_int(kind="wald")):
+        with pytest.raises(EstimationError, match="not converged: weak"):
+            ask()
+    assert "9.75" not in str(res.summary()) + res.summary().to_html() + json.dumps(res.to_dict())
+
+
+def test_infinite_ends_are_shown_everywhere_and_json_stays_json(tmp_path):
+    res = weak()
+    for text in (str(res.summary()), res.summary().to_html(), res.coef_table().to_csv(), str(res.coef_table())):
+        assert "-inf" in text
+    rows = json.loads(res.coef_table().to_json(), parse_constant=pytest.fail)
+    assert (rows[1]["lower"], rows[1]["upper"], rows[1]["estimate"]) == ("-inf", "inf", None)
+    assert "Something is wrong" in str(res.summary())
+    assert "Something is wrong" not in str(weak(trust=Trust(test=SpecificationTest.of(3.0, 10))).summary())
+
+
+def test_a_weak_fit_is_saved_whole(tmp_path):
+    res = weak()
+    res.save(tmp_path / "weak.json")
+    json.loads((tmp_path / "weak.json").read_text(), parse_constant=pytest.fail)
+    again = Results.load(tmp_path / "weak.json")
+    assert again == res
+    assert again.specification_test().df == 10
+    np.testing.assert_array_equal(again.conf_int(0.9), res.conf_int(0.9))
+    assert res.to_dict()["version"] == 3
+    for version in (1, 2):
+        with pytest.raises(ParameterError, match="have no"):
+            Results.from_dict(res.to_dict() | {"version": version})
+    trust = res.to_dict()["trust"]
+    for wrong in (None, {}, trust | {"strength": []}, trust | {"test": 3}, {"test": None}):
+        with pytest.raises(ParameterError, match="trust"):
+            Results.from_dict(res.to_dict() | {"trust": wrong})
+
+
+def test_score_sets_of_a_fit_that_is_not_weak_are_asked_for():
+    with pytest.raises(EstimationError, match="no score sets"):
+        make().conf_int(kind="score")
+    with pytest.raises(ParameterError, match="kind"):
+        make().conf_int(kind="bayes")
+    with pytest.raises(EstimationError, match="nothing to contrast"):
+        make().specification_test()
+    at = np.linspace(0, 2, 101)
+    res = make(more_sets=lambda: {"age": ScoreSet(at, 100 * (at - 1) ** 2)})
+    assert res.conf_int(kind="score")["age"] == pytest.approx([0.804, 1.196], abs=0.01)

@@ -120,7 +120,10 @@ def test_a_stranger_whose_response_is_a_factor(method):
     # without an extension its draws have no variance, as those of the exponential
     how = {"draws": 2, "extension": "zero" if method == "drcl" else None}
     found = vdp.fit(with_public_response(frame), "y ~ x", loss=Gamma(), method=method, **how)
-    assert np.abs((np.asarray(found.params) - raw_fit(Gamma(), frame)) / np.asarray(found.bse)).max() < 5
+    low, high = np.asarray(found.conf_int(0.999999)).T  # of "analytic" and "sdrcl" score sets: they are weak there
+    raw = raw_fit(Gamma(), frame)
+    assert ((low < raw) & (raw < high)).all()
+    assert np.abs(np.asarray(found.params) - raw).max() < 0.2
 
 
 def followed(loss, n=8000):

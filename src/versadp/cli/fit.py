@@ -52,12 +52,12 @@ def fit(
         results.save(save)
     if style == "json":
         click.echo(json.dumps(_facts(results, level)))
-    elif style == "text" or not results.converged:
+    elif style == "text" or not results.answered:
         # a spreadsheet that reads standard output must not take the explanation for coefficients
         click.echo(str(results.summary(level)), err=style == "csv")
     else:
         click.echo(results.coef_table(level).to_csv(), nl=False)
-    if not results.converged:
+    if not results.answered:
         raise SystemExit(1)
 
 
@@ -74,7 +74,7 @@ def _loss(name: str, tau: float | None) -> Any:
 
 def _facts(results: Results, level: float) -> dict[str, Any]:
     """Return what the summary says, for programs."""
-    table = [dict(row) for row in results.coef_table(level)] if results.converged else None
+    table = results.coef_table(level).for_json() if results.answered else None
     kept = {key: getattr(results, key) for key in ("formula", "loss", "method", "outcome", "advice", "effective_n")}
     weights = None if results.weights is None else dict(results.weights)
     about = {"header": dict(results.header), "records": results.nobs, "weights": weights}

@@ -98,7 +98,7 @@ class Expanded:
         model, unit = self.model, self.units.unit
         e = records.released - (centre * unit + self.units.centre)[:, None]
         e /= unit[:, None]
-        public = np.ones((1, records.rows)) if records.design is None else np.ascontiguousarray(records.design.T)
+        public = np.ones((1, records.rows)) if records.design is None else np.ascontiguousarray(model.public(records).T)
         m = np.empty((records.rows, model.size))
         m[:, model.open] = public.T
         at = model.columns[model.noisy]

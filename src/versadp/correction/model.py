@@ -175,6 +175,8 @@ class LinearModel(IndexModel):
         The noisy column that is the response, or -1 for a public one, which stands in `Records.response`.
     coding : tuple of float
         A noisy response is `coding[0] + coding[1]` times that column.
+    basis : array, optional
+        Of the public columns: they are multiplied by it.
     """
 
     loss: IndexLoss
@@ -184,6 +186,7 @@ class LinearModel(IndexModel):
     window: float = 0.0
     coding: tuple[float, float] = (0.0, 1.0)
     tilt: Array | None = None
+    basis: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = self.columns.size
@@ -202,7 +205,9 @@ class LinearModel(IndexModel):
 
     def public(self, records: Records) -> Array:
         """Return the public part of the design."""
-        return np.empty((records.rows, 0)) if records.design is None else records.design
+        if records.design is None:
+            return np.empty((records.rows, 0))
+        return records.design if self.basis is None else records.design @ self.basis
 
     def target(self, records: Records) -> Array:
         """Return the public response."""
@@ -223,7 +228,13 @@ class LinearModel(IndexModel):
 
 @dataclass
 class FormulaModel(IndexModel):
-    """A design with functions of noisy columns, evaluated in the columns' own units at every point."""
+    """A design with functions of noisy columns, evaluated in the columns' own units at every point.
+
+    Attributes
+    ----------
+    basis : array (p, p), optional
+        By which the design is multiplied.
+    """
 
     loss: IndexLoss
     design: Design
@@ -231,6 +242,7 @@ class FormulaModel(IndexModel):
     bandwidth: float = 0.0
     window: float = 0.0
     tilt: Array | None = None
+    basis: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
@@ -239,6 +251,8 @@ class FormulaModel(IndexModel):
         """Return the design and the response at points z."""
         columns = columns_at(z, record, records, self.units)
         matrix = finite(self.design.matrix(columns))
+        if self.basis is not None:
+            matrix = matrix @ self.basis
         if records.response is None:
             return matrix, finite(self.design.response_at(columns))
         return matrix, records.response[record]

@@ -4,11 +4,14 @@ from versadp.estimation.curve import Curve
 from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Form, Moments, Source
 from versadp.estimation.inversion import Question, distribution, invert
+from versadp.estimation.judging import Asked, judged, score_sets
 from versadp.estimation.newton import Fit, SolveResult, solve
 from versadp.estimation.outcome import Outcome
+from versadp.estimation.scoreset import ScoreSet
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
+    "Asked",
     "Curve",
     "Family",
     "Fit",
@@ -16,6 +19,7 @@ __all__ = [
     "Moments",
     "Outcome",
     "Question",
+    "ScoreSet",
     "SolveResult",
     "Source",
     "bandwidths",
@@ -24,7 +28,9 @@ __all__ = [
     "efficient",
     "influence_scale",
     "invert",
+    "judged",
     "last_steps",
+    "score_sets",
     "solve",
     "start",
 ]

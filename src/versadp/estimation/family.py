@@ -195,15 +195,33 @@ class Task:
         """Return number, sum of scores, of their products and of Hessians."""
         if len(self.forms) == 1 and hasattr(self.forms[0], "sums"):
             return self.forms[0].sums(prepared[0], self.theta, hessian=self.hessian)  # type: ignore[no-any-return] # forms need not have it
-        score: Array | None = None
-        total = np.zeros((self.size, self.size))
-        at = 0
-        for form, points in zip(self.forms, prepared, strict=True):
-            columns = self.mix[:, at : at + len(form.names)]
-            at += len(form.names)
-            each, bend = form.evaluate(points, self.theta, columns, hessian=self.hessian)
-            score = each if score is None else score + each
-            total += bend
-        assert score is not None
+        score, total = evaluated(self.forms, prepared, self.theta, self.mix, hessian=self.hessian)
         flat = score.reshape(len(score), -1)
         return len(score), score.sum(axis=0), flat.T @ flat, total
+
+
+@dataclass(frozen=True)
+class Quietly:
+    """A task far from where anybody would fit: what overflows there is infinite, and no cause for a warning."""
+
+    task: Summing
+
+    def sums(self, prepared: Prepared) -> tuple[Any, ...]:
+        """Return the sums over some records."""
+        with np.errstate(all="ignore"):  # here, for each thread has its own
+            return self.task.sums(prepared)
+
+
+def evaluated(
+    forms: tuple[Form, ...], prepared: Prepared, theta: Array, mix: Array, *, hessian: bool
+) -> tuple[Array, Array]:
+    """Return scores (n, G, p) of combinations of the members of all forms, and the sum of Hessians of the first."""
+    parts, at = [], 0
+    for form, points in zip(forms, prepared, strict=True):
+        columns = mix[:, at : at + len(form.names)]
+        at += len(form.names)
+        parts.append(form.evaluate(points, theta, columns, hessian=hessian))
+    score, total = parts[0]
+    for each, bend in parts[1:]:
+        score, total = score + each, total + bend
+    return score, total

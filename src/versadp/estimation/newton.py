@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     from versadp.estimation.curve import Curve
     from versadp.estimation.family import Family, Moments
+    from versadp.estimation.scoreset import ScoreSet
 
     Array = NDArray[np.float64]
+
+
+ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Fit:
         Mean Hessian at the estimate.
     curve : Curve, optional
         The score around the estimate, where intervals are had by inverting it.
+    strength : array (p,), optional
+        Of each coefficient: its curvature in units of its own sampling error.
+    contrasts : tuple of float and int, optional
+        Statistic and degrees of freedom of the specification test.
+    sets : tuple of ScoreSet
+        Of a weak fit: what the scores cannot reject, coefficient by coefficient.
     """
 
     theta: Array
@@ -57,11 +67,19 @@ class Fit:
     mix: Array | None = None
     hessian: Array | None = None
     curve: Curve | None = None
+    strength: Array | None = None
+    contrasts: tuple[float, int] | None = None
+    sets: tuple[ScoreSet, ...] = ()
 
     @property
     def converged(self) -> bool:
-        """True if theta is an estimate."""
+        """True if theta is an estimate with a covariance."""
         return self.outcome == Outcome.CONVERGED
+
+    @property
+    def weak(self) -> bool:
+        """True if there are score sets in place of a covariance."""
+        return self.outcome == Outcome.WEAK
 
     @classmethod
     def failed(cls, theta: Array, outcome: Outcome, n: int) -> Fit:
@@ -84,13 +102,16 @@ class SolveResult:
 
 
 def definite(hessian: Array) -> bool:
-    """Tell whether the Hessian is safely positive definite, whatever the units of the coefficients."""
+    """Tell whether the Hessian is positive definite beyond rounding, whatever the units of the coefficients.
+
+    Whether it stands out from its sampling error is judged afterwards (`judging.py`).
+    """
     diagonal = np.diag(hessian)
     if not np.isfinite(hessian).all() or (diagonal <= 0).any():
         return False
     scaled = hessian / np.sqrt(np.outer(diagonal, diagonal))
     values = np.linalg.eigvalsh(scaled)
-    return bool(values[0] > 1e-3 * values[-1])
+    return bool(values[0] > ROUNDING * values[-1])
 
 
 def solve(

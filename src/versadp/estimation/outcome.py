@@ -32,13 +32,18 @@ class Outcome(StrEnum):
     Traceback (most recent call last):
     ...
     versadp.errors.ParameterError: there is no outcome 'splendid'
-      hint: choose from converged, indefinite, stalled, diverged, iterations
+      hint: choose from converged, weak, indefinite, stalled, diverged, iterations
     """
 
     happened: str
     advice: str
 
     CONVERGED = "converged", "the corrected score is zero at an interior minimum", ""
+    WEAK = (
+        "weak",
+        "these records hardly tell how the corrected objective bends; intervals are what the scores cannot reject",
+        "more records, a larger exact_rate, less noise or fewer coefficients would help",
+    )
     INDEFINITE = (
         "indefinite",
         "the corrected objective has no interior minimum on these records",

@@ -28,14 +28,26 @@ def check_array(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> 
     >>> check_array("params", [1, 2], (2,))
     array([1., 2.])
     """
+    array = check_shape(what, values, shape)
+    if not np.isfinite(array).all():
+        raise EstimationError(f"{what} is not finite", hint="such a fit has an outcome of its own, not 'converged'")
+    return array
+
+
+def check_shape(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> Array:
+    """Return numbers of the given shape, finite or not.
+
+    Examples
+    --------
+    >>> check_shape("params", [1, np.nan], (2,))
+    array([ 1., nan])
+    """
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"{what} must be numbers of shape {shape}") from None
     if array.shape != shape:
         raise ParameterError(f"{what} must be numbers of shape {shape}, not {array.shape}")
-    if not np.isfinite(array).all():
-        raise EstimationError(f"{what} is not finite", hint="such a fit has an outcome of its own, not 'converged'")
     return array
 
 

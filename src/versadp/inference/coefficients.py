@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Row = dict[str, str | float | None]
+ENDLESS = (np.inf, -np.inf)
 
 
 class CoefTable(Sequence[Row]):
@@ -55,7 +56,7 @@ class CoefTable(Sequence[Row]):
 
     def render(self, style: str = "text") -> str:
         """Return the table as text, JSON or CSV."""
-        return render(self._rows, style)
+        return render(self.for_json() if style == "json" else self._rows, style)
 
     def to_csv(self) -> str:
         """Return the table as CSV."""
@@ -63,7 +64,11 @@ class CoefTable(Sequence[Row]):
 
     def to_json(self) -> str:
         """Return the table as JSON."""
-        return render(self._rows, "json")
+        return self.render("json")
+
+    def for_json(self) -> list[Row]:
+        """Return the rows as JSON can hold them: an infinite end is the text "inf" or "-inf"."""
+        return [{key: str(value) if value in ENDLESS else value for key, value in row.items()} for row in self._rows]
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by coefficient."""
@@ -79,16 +84,16 @@ class CoefTable(Sequence[Row]):
 
 
 def coefficient_table(names: Sequence[str], params: Array, bse: Array, bounds: Array, level: float) -> CoefTable:
-    """Return the coefficient table; what is not finite (z of a coefficient without error) is left empty.
+    """Return the coefficient table; what is not a number (z of a coefficient without error) is left empty.
 
-    `bounds` are the intervals of the level, one row each.
+    `bounds` are the intervals of the level, one row each; their ends may be infinite.
     """
     z, p = z_and_p(params, bse)
     keys = ("estimate", "std_error", "z", "p_value", "lower", "upper")
     rows: list[Row] = []
     for name, *numbers in zip(names, params, bse, z, p, *bounds.T, strict=True):
-        finite = (float(number) if np.isfinite(number) else None for number in numbers)
-        rows.append({"coefficient": name} | dict(zip(keys, finite, strict=True)))
+        finite = [float(number) if np.isfinite(number) else None for number in numbers[:-2]]
+        rows.append({"coefficient": name} | dict(zip(keys, [*finite, *map(float, numbers[-2:])], strict=True)))
     return CoefTable(rows, level)
 
 

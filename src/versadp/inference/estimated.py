@@ -1,4 +1,4 @@
-"""Fields of results that nobody can read unless the fit converged."""
+"""Fields of results that nobody can read unless the fit has them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ class Estimated:
 
     It is set like any field, and kept under its name with an underscore.
 
+    Parameters
+    ----------
+    sure : bool
+        True for what a weak fit has not either.
+
     Examples
     --------
     >>> from versadp.inference import Results
@@ -26,6 +31,9 @@ class Estimated:
     versadp.errors.EstimationError: not converged: stalled (no step reduces the corrected score)
       hint: another start, more records, a larger exact_rate or fewer coefficients may help
     """
+
+    def __init__(self, *, sure: bool = False) -> None:
+        self._sure = sure
 
     def __set_name__(self, owner: type[Results], name: str) -> None:
         self._kept = f"_{name}"
@@ -38,7 +46,7 @@ class Estimated:
         """Return the estimate, or raise."""
         if results is None:  # a dataclass asks its class for a default: there is none
             raise AttributeError(f"{owner.__name__} has it on its instances")
-        results.need_estimate()
+        results.need_estimate(sure=self._sure)
         kept: NamedArray = getattr(results, self._kept)
         return kept
 

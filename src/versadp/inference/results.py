@@ -2,7 +2,8 @@
 
     √n (θ̂ - θ₀) → N(0, V⁻¹ A V⁻¹)
 
-A fit that did not converge has no estimate: asking for one is an error, and the summary says what to do.
+A fit that did not converge has no estimate: asking for one is an error, and the summary says what to do. A weak fit has
+intervals, and estimates of what can be seen at all, but no covariance.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.outcome import Outcome
+from versadp.estimation.scoreset import ScoreSet
+from versadp.estimation.strength import SEEN
 from versadp.inference import storage
 from versadp.inference.checks import (
     check_array,
     check_covariance,
     check_curves,
+    check_level,
+    check_shape,
     check_size,
     check_weights,
     read_terms,
@@ -33,6 +38,7 @@ from versadp.inference.named import NamedArray
 from versadp.inference.prediction import Link, Prediction, model_matrix, predict
 from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
+from versadp.inference.trust import SpecificationTest, Trust
 from versadp.inference.wald import WaldTest, wald
 
 if TYPE_CHECKING:
@@ -78,6 +84,10 @@ class Results:
         The right side of the formula, for predictions.
     advice : str, optional
         What to do about an outcome other than "converged".
+    trust : Trust, optional
+        Strengths of the coefficients, score sets of a weak fit, the specification test.
+    more_sets : callable, optional
+        What gives score sets of a fit that is not weak; it is not saved.
     curves : mapping of str to Curve, optional
         Of coefficients whose intervals are had by inverting a score, and not from a standard error: a quantile's
         corrected distribution function. Their standard error is the interval's half width over its normal quantile.
@@ -95,7 +105,7 @@ class Results:
     """
 
     params: Estimated = Estimated()  # noqa: RUF009 - what guards the field, and no default
-    cov: Estimated = Estimated()  # noqa: RUF009 - a descriptor
+    cov: Estimated = Estimated(sure=True)  # noqa: RUF009 - a descriptor
     names: tuple[str, ...]  # type: ignore[misc] # which takes what guards a field for its default
     outcome: Outcome  # type: ignore[misc] # descriptors are no defaults
     nobs: int  # type: ignore[misc] # as above
@@ -110,6 +120,8 @@ class Results:
     design: Terms | None = None
     advice: str | None = None
     curves: Mapping[str, Curve] = field(default_factory=dict)
+    trust: Trust = field(default_factory=Trust)
+    more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
 
     def __post_init__(self) -> None:
         names, outcome = tuple(map(str, self.names)), Outcome.read(self.outcome)
@@ -122,8 +134,9 @@ class Results:
                 f"there are {nobs} records for {len(names)} coefficients", hint="fit fewer terms, or use more records"
             )
         self._settle(
+            trust=Trust.read(self.trust).of(names),
             # what a solver was left with is no estimate and is not kept
-            params=NamedArray(check_array("params", self.params, (len(names),)), names) if self.converged else None,
+            params=self._checked_params(names) if self.answered else None,
             cov=NamedArray(check_covariance(self.cov, len(names)), names) if self.converged else None,
             formula=None if self.formula is None else str(self.formula),
             advice=None if self.advice is None else str(self.advice),
@@ -135,6 +148,14 @@ class Results:
         )
         _ = self.link  # which refuses what is no link
 
+    def _checked_params(self, names: tuple[str, ...]) -> NamedArray:
+        """Return estimates; of a weak fit those whose curvature can be seen, the others are not numbers."""
+        if self.converged:
+            return NamedArray(check_array("params", self.params, (len(names),)), names)
+        given = np.full(len(names), np.nan) if self.params is None else np.array(self.params, dtype=float)
+        seen = [self.trust.strength.get(name, 0.0) >= SEEN for name in names]
+        return NamedArray(np.where(seen, check_shape("params", given, (len(names),)), np.nan), names)
+
     def _settle(self, **values: object) -> None:
         """Put checked values into fields, while the object is made."""
         for name, value in values.items():
@@ -142,17 +163,22 @@ class Results:
 
     @property
     def converged(self) -> bool:
-        """True if there is an estimate."""
+        """True if there is an estimate with standard errors."""
         return self.outcome is Outcome.CONVERGED
+
+    @property
+    def answered(self) -> bool:
+        """True if there are intervals: converged, or weak."""
+        return self.converged or self.outcome is Outcome.WEAK
 
     @cached_property
     def link(self) -> Link:
         """How a linear predictor becomes a prediction."""
         return Link.read(self.predict_link)
 
-    def need_estimate(self) -> None:
-        """Raise if there is no estimate, with what happened and what to do."""
-        if not self.converged:
+    def need_estimate(self, *, sure: bool = False) -> None:
+        """Raise if there is no estimate (or none with a covariance), with what happened and what to do."""
+        if not (self.converged if sure else self.answered):
             raise EstimationError(f"not converged: {self.outcome} ({self.outcome.happened})", hint=self._what_to_do)
 
     @property
@@ -165,8 +191,10 @@ class Results:
 
     @cached_property
     def bse(self) -> NamedArray:
-        """Standard errors."""
-        return NamedArray(np.sqrt(np.diag(self.cov.values)), self.names)
+        """Standard errors; those of a weak fit are not numbers, since nothing is normal about it."""
+        self.need_estimate()
+        errors = np.sqrt(np.diag(self.cov.values)) if self.converged else np.full(len(self.names), np.nan)
+        return NamedArray(errors, self.names)
 
     @property
     def zvalues(self) -> NamedArray:
@@ -183,12 +211,43 @@ class Results:
         """Two-sided p-values of zero coefficients, by the normal distribution."""
         return NamedArray(z_and_p(self.params.values, self.bse.values)[1], self.names)
 
-    def conf_int(self, level: float = 0.95) -> NamedArray:
-        """Return lower and upper ends of confidence intervals, one row a coefficient."""
+    def conf_int(self, level: float = 0.95, kind: str = "auto") -> NamedArray:
+        """Return lower and upper ends of confidence intervals, one row a coefficient.
+
+        Parameters
+        ----------
+        level : float
+        kind : str
+            "wald" by standard errors, which a weak fit has not; "score" by what the scores cannot reject, with ends
+            that may be infinite; "auto" (default) is score sets for a weak fit, and Wald otherwise.
+        """
+        self.need_estimate(sure=kind == "wald")
+        if kind == "score" or (kind == "auto" and not self.converged):
+            sets, level = self._score_sets, check_level(level)
+            return NamedArray([sets[name].interval(level) for name in self.names], self.names)
+        if kind not in {"auto", "wald"}:
+            raise ParameterError(f"there is no kind of interval {kind!r}", hint="choose from auto, wald, score")
         ends = interval(self.params.values, self.bse.values, level)
         for name, curve in self.curves.items():
             ends[self.names.index(name)] = curve.interval(level)
         return NamedArray(ends, self.names)
+
+    @cached_property
+    def _score_sets(self) -> Mapping[str, ScoreSet]:
+        """Score sets of all coefficients; the whole line of those that have none."""
+        if self.converged and self.more_sets is None:
+            raise EstimationError("there are no score sets of this fit", hint="fit again: files have them of weak fits")
+        found = self.trust.sets if self.more_sets is None else self.more_sets()
+        return {name: found.get(name, ScoreSet.nothing()) for name in self.names}
+
+    def specification_test(self) -> SpecificationTest:
+        """Test whether the members of the combination, which share one mean, do so in these records.
+
+        It notices rows that were selected or weighted by a noisy column, and another mechanism than the one declared.
+        """
+        if self.trust.test is None:
+            raise EstimationError("this fit has one member alone, and nothing to contrast", hint="use 'efficient'")
+        return self.trust.test
 
     def coef_table(self, level: float = 0.95) -> CoefTable:
         """Return the coefficient table: rows of coefficient, estimate, std_error, z, p_value, lower, upper."""
@@ -227,7 +286,7 @@ class Results:
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return the summary: `print` shows text, a notebook shows HTML."""
-        return summarise(self, self.coef_table(level) if self.converged else None, self._what_to_do)
+        return summarise(self, self.coef_table(level) if self.answered else None, self._what_to_do)
 
     def __repr__(self) -> str:
         return f"<Results: {self.formula or self.loss}, {self.nobs} records, {self.outcome}>"

@@ -1,7 +1,8 @@
 """Results as JSON: no pickle, so that a file from elsewhere can be read without trusting it.
 
 Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
-curves, for intervals by inversion; results without any are written as version 1 has them.
+curves, for intervals by inversion, version 3 what an answer can be trusted for; results without are written as the
+versions before have them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.estimation.outcome import Outcome
 from versadp.formula.terms import Terms
+from versadp.inference.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +28,13 @@ if TYPE_CHECKING:
 
     Value = TypeVar("Value")
 
-_FORMAT = {"format": "versadp results", "version": 2}
-_FORMAT_1 = _FORMAT | {"version": 1}
+_FORMAT = {"format": "versadp results", "version": 3}
+_SINCE = {"curves": (2, {}), "trust": (3, Trust().as_numbers())}  # version and what is meant without
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 2 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 3 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -47,7 +49,7 @@ class SavedResults:
 
     names: tuple[str, ...]
     outcome: Outcome
-    params: tuple[float, ...] | None
+    params: tuple[float | None, ...] | None
     cov: tuple[tuple[float, ...], ...] | None
     nobs: int
     loss: str
@@ -60,15 +62,17 @@ class SavedResults:
     terms: tuple[tuple[str, ...], ...] | None
     advice: str | None
     curves: Mapping[str, tuple[Any, ...]]
+    trust: Trust
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
         """Return what is saved of results."""
         known, terms = results.converged, results.design
+        params = results.params.tolist() if results.answered else None
         return cls(
             names=results.names,
             outcome=results.outcome,
-            params=tuple(results.params.tolist()) if known else None,
+            params=None if params is None else tuple(None if np.isnan(each) else each for each in params),
             cov=tuple(map(tuple, results.cov.tolist())) if known else None,
             nobs=results.nobs,
             loss=results.loss,
@@ -81,22 +85,29 @@ class SavedResults:
             terms=None if terms is None else terms.factors,
             advice=results.advice,
             curves={name: curve.as_numbers() for name, curve in results.curves.items()},
+            trust=results.trust,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         entries = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        if not self.curves:
-            del entries["curves"]
-        return (_FORMAT if self.curves else _FORMAT_1) | entries
+        version = 3
+        while version > 1:  # as old a version as holds it all
+            entry, nothing = next((name, empty) for name, (since, empty) in _SINCE.items() if since == version)
+            if entries[entry] != nothing:
+                break
+            del entries[entry]
+            version -= 1
+        return _FORMAT | {"version": version} | entries
 
     @classmethod
     def from_dict(cls, data: Any) -> SavedResults:
-        """Read what `to_dict` wrote, entry by entry; or what version 1 wrote."""
-        if isinstance(data, dict) and data.get("version") == 1:
-            if "curves" in data:
-                raise ParameterError("results of version 1 have no curves")
-            data = data | {"version": 2, "curves": {}}
+        """Read what `to_dict` wrote, entry by entry; or what versions before wrote."""
+        if isinstance(data, dict) and data.get("version") in (1, 2):
+            new = {name: empty for name, (since, empty) in _SINCE.items() if since > data["version"]}
+            if set(new) & set(data):
+                raise ParameterError(f"results of version {data['version']} have no {' and '.join(new)}")
+            data = data | new | {"version": 3}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("these are not results, or results of a version that this versadp does not know")
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
@@ -104,7 +115,7 @@ class SavedResults:
         return cls(
             names=_texts("names", data["names"]),
             outcome=Outcome.read(data["outcome"]),
-            params=_optional(_numbers, "params", data["params"]),
+            params=_optional(_estimates, "params", data["params"]),
             cov=_optional(_table, "cov", data["cov"]),
             nobs=inputs.whole("nobs", data["nobs"], 0),
             loss=_text("loss", data["loss"]),
@@ -117,6 +128,7 @@ class SavedResults:
             terms=_optional(_factors, "terms", data["terms"]),
             advice=_optional(_text, "advice", data["advice"]),
             curves={_text("curves", name): _curve(curve) for name, curve in _entries("curves", data["curves"])},
+            trust=Trust.read(data["trust"]),
         )
 
     def arguments(self) -> dict[str, Any]:
@@ -132,6 +144,8 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, Trust):
+        return value.as_numbers()
     return str(value) if isinstance(value, Outcome) else value
 
 
@@ -171,6 +185,11 @@ def _factors(name: str, value: Any) -> tuple[tuple[str, ...], ...]:
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(_number(name, each) for each in _list(name, value))
+
+
+def _estimates(name: str, value: Any) -> tuple[float | None, ...]:
+    """Return estimates; None where a weak fit has none."""
+    return tuple(_optional(_number, name, each) for each in _list(name, value))
 
 
 def _table(name: str, value: Any) -> tuple[tuple[float, ...], ...]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from versadp.inference.coefficients import ENDLESS
+from versadp.inference.trust import LOOK_FOR
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -81,16 +84,19 @@ class Summary:
 
     @staticmethod
     def _rows(table: CoefTable) -> list[dict[str, str]]:
-        """Return the rows as people read them: short numbers, bounds named by their level."""
+        """Return the rows as people read them: short numbers, bounds named by their level, no empty columns."""
         labels = _LABELS | {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
-        return [{labels[key]: _cell(key, value) for key, value in row.items()} for row in table]
+        keys = [key for key in labels if key == "estimate" or any(row[key] is not None for row in table)]
+        return [{labels[key]: _cell(key, row[key]) for key in keys} for row in table]
 
 
 def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary:
     """Return the summary of results; without a table there is no estimate, and the advice says what to do."""
     facts = dict(results.header) | {"records": f"{results.nobs:,}"}
     if results.effective_n is not None:
-        facts["effective sample size"] = f"{results.effective_n:,.0f} records without noise would tell as much"
+        error = results.trust.size_error
+        size = f"{results.effective_n:,.0f}" + (f" ± {error:,.0f}" if error else "")
+        facts["effective sample size"] = f"{size} records without noise would tell as much"
     facts |= {"loss": results.loss, "method": results.method, "outcome": results.outcome}
     title = results.formula or f"{results.loss} fit"
     if table is None:
@@ -103,6 +109,15 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         notes.append(
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
+    if not results.converged:
+        notes.append(f"Weak: {results.outcome.happened}.")
+        if any(row["estimate"] is None for row in table):
+            notes.append("An empty estimate: there is none that could be told from any other.")
+        if any(row[end] in ENDLESS for row in table for end in ("lower", "upper")):
+            notes.append("An infinite end: no value on that side can be told from the truth.")
+        notes.append(f"What to do: {advice}")
+    if results.trust.test is not None and results.trust.test.rejects:
+        notes += [f"Something is wrong, {results.trust.test}. Look for {LOOK_FOR}."]
     return Summary(title, facts, table, tuple(notes))
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
-from versadp.errors import DataError, ParameterError
+from versadp.errors import ParameterError
 from versadp.estimation import (
+    Asked,
     Family,
     Fit,
     Outcome,
@@ -22,12 +23,15 @@ from versadp.estimation import (
     efficient,
     influence_scale,
     invert,
+    judged,
     last_steps,
     solve,
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
+from versadp.models.basis import in_basis
 from versadp.models.expanding import expanded, serves
+from versadp.models.given import record_weights, vector
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
+JUDGED = 200_000  # records times coefficients
 PILOT_THRIFT = 5
 STEP = 0.5
 
@@ -79,7 +84,7 @@ def fit(
     extension: str | Extension | None = None,
     draws: int = 20,
     start: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | str | None = None,
     random_state: int = 0,
     engine: str | Engine = "auto",
 ) -> Results:
@@ -105,8 +110,9 @@ def fit(
         Second randomisations a record, for methods "drcl", "sdrcl" and "sl".
     start : array_like, optional
         Start, in the units of the answer; needed for a loss of your own.
-    weights : array_like, optional
-        A weight for each record.
+    weights : array_like or str, optional
+        A weight for each record, or the public column that holds them. Weights that depend on a noisy column would
+        bias everything, and are refused where they can be seen.
     random_state : int
         Of the draws.
     engine : str or Engine
@@ -134,16 +140,19 @@ def fit(
         raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
     if as_engine(engine).name == "processes":
         raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
-    begin = None if start is None else _vector("start", start)
+    begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
-    problem = make_problem(
-        opened, formula, minimised, _checked_weights(weights, opened), None if begin is None else begin.size
-    )
+    weighed, size = record_weights(weights, opened), None if begin is None else begin.size
+    problem = make_problem(opened, formula, minimised, weighed, size)
     # functions of a user need not be safe on threads
     own = isinstance(problem.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
-    return results(opened, answer, method=method, loss=minimised, seed=random_state)
+
+    def again() -> Answer:  # for who asks for more: nothing that the fit has worked on is kept until then
+        return estimate(make_problem(opened, formula, minimised, weighed, size), choice, begin)
+
+    return results(opened, answer, again, method=method, loss=minimised, seed=random_state)
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
@@ -153,6 +162,7 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         if begin is not None:
             _sized(begin, problem)
         return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
+    problem = in_basis(problem, sample)
     attempts = [(1.0, True)]
     if isinstance(problem.model, CustomModel):
         attempts += [(2.0, True), (1.0, False)]
@@ -161,10 +171,10 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     line = _line(problem, choice, sample)
     problem, line = scaled(problem, line, sample, choice.engine, choice.seed, method=choice.method)
     for factor, descending in attempts:
-        found, last = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
+        found, last, asked = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
         if found.converged:
             break
-    return Answer(last, found, sample)
+    return Answer(last, judged(found, asked), sample, asked)
 
 
 def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
@@ -183,7 +193,7 @@ def _attempt(
     factor: float,
     *,
     descending: bool,
-) -> tuple[Fit, Problem]:
+) -> tuple[Fit, Problem, Asked]:
     model, units, rows = problem.model, problem.units, problem.source.rows
     sample, line = seen
     if isinstance(model, CustomModel):
@@ -198,13 +208,17 @@ def _attempt(
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)
+    bends = not isinstance(model, CustomModel) and not model.loss.kinked
+    groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
+    tested = small if rows > SAMPLE_ROWS else family
+    asked = Asked(family, _part(family, sample, choice.seed), tested, small, problem.scale, groups, theta, bends)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
-        return efficient(family, small, theta, problem.groups, rehearsal=again), problem
+        return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked
     found = _single(family, small, theta)
     if found.converged and not serves(problem, sample, found.theta):
         found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
-    return found, problem
+    return found, problem, asked
 
 
 def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) -> tuple[Problem, Array]:
@@ -241,6 +255,15 @@ def _families(problem: Problem, choice: _Choice, sample: Records) -> tuple[Famil
     return family, small
 
 
+def _part(family: Family, sample: Records, seed: int) -> Family:
+    """Return the family over a random part of the records, if they are many."""
+    rows = int(np.clip(JUDGED / family.size, 5000, 20_000))
+    if family.source.rows <= rows:
+        return family
+    some = np.random.default_rng([seed, 0x1D9E]).choice(sample.rows, rows, replace=False)
+    return replace(family, source=MemorySource((sample.take(np.sort(some)),)))
+
+
 def _rehearsal(problem: Problem, choice: _Choice, sample: Records) -> Family:
     """Return the family over records released again; with few draws each, for its covariance alone is used."""
     forms = forms_of(problem, choice.method, choice.extension, choice.draws, REHEARSE_BELOW)
@@ -259,27 +282,7 @@ def _single(family: Family, small: Family, theta: Array) -> Fit:
     return Fit(first.theta, moments.covariance(), first.outcome, moments.n, hessian=moments.hessian)
 
 
-def _vector(name: str, values: ArrayLike) -> Array:
-    out = np.asarray(values, dtype=float)
-    if out.ndim != 1 or not np.isfinite(out).all() or not out.size:
-        raise ParameterError(f"{name} must be a vector of finite numbers")
-    return out
-
-
 def _sized(begin: Array, problem: Problem) -> Array:
     if begin.size != len(problem.names):
         raise ParameterError(f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients")
     return begin
-
-
-def _checked_weights(weights: ArrayLike | None, release: Release) -> Array | None:
-    if weights is None:
-        return None
-    out = _vector("weights", weights)
-    if out.size != len(release):
-        raise DataError(f"there are {out.size} weights for {len(release)} records")
-    if (out < 0).any():
-        raise DataError("weights must be 0 or more")
-    if not out.any():
-        raise DataError("all weights are 0")
-    return out

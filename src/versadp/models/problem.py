@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
 
+APART = 3.0  # times as much noise, from one column to the next, has weights of its own
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -320,9 +322,20 @@ def _linear_problem(
         constant = design.names.index("Intercept")
         scale[constant, noisy] = -unit * (units.centre / units.unit)[columns[noisy]]
         shift[constant] = origin
-    groups = tuple(group for group in (noisy, np.flatnonzero(columns < 0)) if group.size)
+    groups = (*_by_noise(noisy, columns, units), *(() if (columns >= 0).all() else (np.flatnonzero(columns < 0),)))
     model = LinearModel(loss, columns, response, coding=coding)
     return Problem(model, units, blocks, source, design.names, groups, scale, shift, design)
+
+
+def _by_noise(noisy: NDArray[np.int64], columns: NDArray[np.int64], units: Units) -> list[NDArray[np.int64]]:
+    """Return the coefficients of noisy columns, grouped by how noisy these are: one weight would make some pay.
+
+    The least noisy are first: by their weights curvature is known best.
+    """
+    noise = 1 / (units.upper - units.lower)[columns[noisy]]
+    order = np.argsort(noise, kind="stable")
+    cuts = np.flatnonzero(np.diff(np.log(noise[order])) > np.log(APART)) + 1
+    return [np.sort(noisy[group]) for group in np.split(order, cuts) if group.size]
 
 
 def _record_problem(release: Release, loss: Any, weights: Array | None, size: int | None) -> Problem:

@@ -3,41 +3,59 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from versadp.correction import CustomModel, Drawn, Signed
+from versadp.estimation import ScoreSet, score_sets
 from versadp.inference import Results
+from versadp.inference.trust import MOST, SpecificationTest, Trust
 from versadp.noise import Extension, How
+from versadp.noise.cut import cut_chance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from versadp.correction import Records
-    from versadp.estimation import Curve, Fit
+    from versadp.estimation import Asked, Curve, Fit
     from versadp.losses import IndexLoss, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
 
 EPSILON = 4.0
 FEW = 2000  # numbers that points of a record may take
+HARDLY = 0.5  # of a size, as its standard error: then it is not told
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A fit, the problem that it solves, and a part of the records in memory."""
+    """A fit, the problem that it solves, a part of the records in memory, and what further questions are asked of."""
 
     problem: Problem
     fit: Fit
     sample: Records
+    asked: Asked | None = None
 
 
-def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | RecordLoss, seed: int) -> Results:
+def results(
+    release: Release,
+    answer: Answer,
+    again: Callable[[], Answer],
+    *,
+    method: str,
+    loss: IndexLoss | RecordLoss,
+    seed: int,
+) -> Results:
     """Return a fit as the user sees it.
 
     Parameters
     ----------
     release : Release
     answer : Answer
+    again : callable
+        What gives the answer once more.
     method : str
     loss : IndexLoss or RecordLoss
         What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
@@ -45,8 +63,8 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         Of the draws.
     """
     problem, found = answer.problem, answer.fit
-    theta, cov = problem.to_user(found.theta, found.cov) if found.converged else (None, None)
-    share = raw_share(answer, seed)
+    theta, cov = problem.to_user(found.theta, found.cov) if found.converged or found.weak else (None, None)
+    size, error = effective_size(answer, seed) if found.converged else (None, None)
     return Results(
         theta,
         cov,
@@ -57,17 +75,54 @@ def results(release: Release, answer: Answer, *, method: str, loss: IndexLoss | 
         method=method,
         formula=None if problem.design is None else problem.design.formula,
         header=_header(release),
-        effective_n=None if share is None else share * found.n,
+        effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
         design=None if problem.design is None else problem.design.terms,
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
+        trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
+        more_sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
     )
 
 
-def raw_share(answer: Answer, seed: int) -> float | None:
-    """Return the ratio of the variance that raw records would give to the one achieved, in the metric of V.
+def _strengths(answer: Answer) -> dict[str, float]:
+    """Return strengths by coefficient; none where curvature does not vary and is none."""
+    known = () if answer.fit.strength is None else np.clip(answer.fit.strength, -MOST, MOST).tolist()
+    return {name: t for name, t in zip(answer.problem.names, known, strict=False) if not np.isnan(t)}
+
+
+def _test(answer: Answer) -> SpecificationTest | None:
+    """Return the specification test; none of a naive fit, which takes noise for what was there."""
+    if answer.fit.contrasts is None:
+        return None
+    return SpecificationTest.of(*answer.fit.contrasts, cut_chance(answer.sample.z, answer.problem.units))
+
+
+def _sets(again: Callable[[], Answer]) -> dict[str, ScoreSet]:
+    """Return score sets of a fit that is not weak, for whoever asks."""
+    answer = again()
+    assert answer.asked is not None
+    return _moved(answer.problem, score_sets(answer.fit, answer.asked))
+
+
+def _moved(problem: Problem, sets: tuple[ScoreSet, ...]) -> dict[str, ScoreSet]:
+    """Return score sets by the coefficients that they are of, in the user's units."""
+    moved = (ScoreSet(each.at + shift, each.least) for each, shift in zip(sets, problem.shift, strict=False))
+    return dict(zip(problem.names, moved, strict=False))
+
+
+def effective_size(answer: Answer, seed: int) -> tuple[float | None, float | None]:
+    """Return how many records without noise would tell as much, and its standard error; None if hardly known."""
+    share, error = raw_share(answer, seed)
+    if share is None or (error is not None and error > HARDLY * share):
+        return None, None
+    n = answer.fit.n
+    return share * n, None if error is None else error * n
+
+
+def raw_share(answer: Answer, seed: int) -> tuple[float | None, float | None]:
+    """Return the ratio of the variance that raw records would give to the one achieved, and its standard error.
 
     `tr(V^-1 A0) / tr(V^-1 A)`, A the covariance of the scores used and A0 that of the scores at the true records. A0 is
     the mean of corrected products of scores over signed, clipped points; where it cannot be had there is no ratio.
@@ -75,9 +130,9 @@ def raw_share(answer: Answer, seed: int) -> float | None:
     problem, found = answer.problem, answer.fit
     model, units = problem.model, problem.units
     if found.curve is not None and problem.quantile is not None:
-        return _share_of_quantile(found.curve, problem.quantile.tau, answer) if problem.blocks else None
+        return (_share_of_quantile(found.curve, problem.quantile.tau, answer) if problem.blocks else None), None
     if found.hessian is None or units.exact_rate == 0 or not problem.blocks or isinstance(model, CustomModel):
-        return None
+        return None, None
     rng = np.random.default_rng([seed, 0xACE])
     few = answer.sample
     if few.rows > 20_000:  # at random: files are often sorted
@@ -86,13 +141,15 @@ def raw_share(answer: Answer, seed: int) -> float | None:
         few = replace(few, weight=few.weight**2)
     form = _few_points(problem)
     if form.points > FEW:
-        return None
+        return None, None
     points = form.prepare(few, rng)
     psi = model.score(points.rows, found.theta)
-    raw = points.factor[0] @ np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi) / points.n
+    squares = points.factor[0] * np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi)
+    raw = squares.sum() / points.n
+    error = np.bincount(points.record, squares, points.n).std() / np.sqrt(points.n)
     achieved = np.trace(found.cov @ found.hessian) * found.n
     share = float(raw / achieved) if achieved > 0 else 0.0
-    return min(share, 1.0) if share > 0 else None
+    return (min(share, 1.0), float(error / achieved)) if share > 0 else (None, None)
 
 
 def _share_of_quantile(curve: Curve, tau: float, answer: Answer) -> float | None:

@@ -1,0 +1,187 @@
+"""The continuous-updating criterion: how far all scores together are from zero, in their own standard errors.
+
+    Q(theta) = n m(theta)' Omega(theta)^-1 m(theta),    m the mean of the records' scores, Omega their covariance
+
+At the truth it is chi-square with p degrees of freedom, however little curvature there is: nothing is divided by a
+curvature. Scores that are affine in theta, as those of squared loss are, have affine m and quadratic Omega, and one
+pass gives both for every theta; otherwise each value is a pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.estimation.family import Quietly, Task, evaluated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.estimation.family import Family, Form, Prepared
+
+    Array = NDArray[np.float64]
+    Groups = tuple[NDArray[np.int64], ...]
+
+KEPT_NUMBERS = 50_000_000  # of slopes of a lot of records
+AFFINE = 1e-9
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Scores that are combined, those of each group of coefficients in its own way.
+
+    Attributes
+    ----------
+    family : Family
+    mix : array (groups, members)
+    groups : tuple of index arrays
+    """
+
+    family: Family
+    mix: Array
+    groups: Groups
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """Where the score of each coefficient stands among those of all groups' combinations."""
+        return places(self.groups)
+
+
+class Criterion(Protocol):
+    """What is inverted."""
+
+    def __call__(self, theta: Array) -> float:
+        """Return Q."""
+        ...
+
+
+@dataclass
+class ByPasses:
+    """Q of any scores: a pass each, and no more than a budget of them."""
+
+    scores: Combined
+    budget: int
+
+    def __call__(self, theta: Array) -> float:
+        """Return Q; beyond what can be corrected it is infinite."""
+        if self.budget <= 0:
+            raise OutOfBudget
+        self.budget -= 1
+        family, place = self.scores.family, self.scores.place
+        try:
+            task = Task(family.forms, family.size, theta, self.scores.mix, hessian=False)
+            with np.errstate(all="ignore"):
+                n, score, outer, _ = family.total(Quietly(task))
+        except ParameterError:
+            return np.inf
+        return distance(n, score.ravel()[place] / n, outer[np.ix_(place, place)] / n)
+
+
+class OutOfBudget(Exception):  # noqa: N818 - no error: the answer is that there is none
+    """There were too many passes."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """Q of scores `b_i + A_i (theta - origin)`, from their moments."""
+
+    n: int
+    origin: Array
+    mean: Array  # (p, 1 + p)
+    outer: Array  # (p p, (1 + p) (1 + p)): of scores, by products of what they depend on
+
+    def __call__(self, theta: Array) -> float:
+        """Return Q."""
+        x, p = np.append(1.0, theta - self.origin), theta.size
+        return distance(self.n, self.mean @ x, (self.outer @ np.outer(x, x).ravel()).reshape(p, p))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What one pass asks of some records: their scores and the scores' slopes, if these are the same further out."""
+
+    forms: tuple[Form, ...]
+    theta: Array
+    mix: Array
+    place: NDArray[np.int64]
+    steps: Array  # (p, p): moves in the rows
+
+    def sums(self, prepared: Prepared) -> tuple[int, Array, Array, Array]:
+        """Return number, sums of scores and slopes and of their products, and by how much they are not affine."""
+        here = self._scores(prepared, self.theta)
+        moved = np.stack([self._scores(prepared, self.theta + step) - here for step in self.steps], axis=2)
+        far = self._scores(prepared, self.theta + 4 * self.steps.sum(axis=0)) - here
+        bent = np.abs(far - 4 * moved.sum(axis=2)).sum() / max(float(np.abs(far).sum()), 1e-300)
+        slopes = np.concatenate([here[:, :, None], moved @ np.linalg.inv(self.steps).T], axis=2)
+        flat = slopes.reshape(len(here), -1)
+        return len(here), slopes.sum(axis=0), flat.T @ flat, np.array([bent])
+
+    def _scores(self, prepared: Prepared, theta: Array) -> Array:
+        scores = evaluated(self.forms, prepared, theta, self.mix, hessian=False)[0]
+        return scores.reshape(len(scores), -1)[:, self.place]
+
+
+def criterion(scores: Combined, theta: Array, steps: Array, budget: int) -> Criterion:
+    """Return Q: from one pass where scores are affine, else by passes.
+
+    Parameters
+    ----------
+    scores : Combined
+    theta : array (p,)
+        Around which it will be asked for.
+    steps : array (p, p)
+        Moves, in the rows, over which slopes are taken.
+    budget : int
+        How many passes there may be.
+    """
+    p, family = theta.size, scores.family
+    if min(family.source.rows, 65_536) * p * (p + 1) <= KEPT_NUMBERS:
+        try:
+            lines = Lines(family.forms, theta, scores.mix, scores.place, steps)
+            with np.errstate(all="ignore"):
+                n, total, outer, bent = family.total(Quietly(lines))
+        except ParameterError:
+            bent = np.ones(1)
+        if bent[0] < AFFINE:
+            products = (outer / n).reshape(p, p + 1, p, p + 1).swapaxes(1, 2).reshape(p * p, -1)
+            return Affine(n, theta, total / n, products)
+    return ByPasses(scores, budget)
+
+
+def places(groups: Groups) -> NDArray[np.int64]:
+    """Return where the score of each coefficient stands among those of all groups' combinations, one after another.
+
+    Examples
+    --------
+    >>> places((np.array([1, 2]), np.array([0])))
+    array([3, 1, 2])
+    """
+    size = sum(group.size for group in groups)
+    out = np.empty(size, dtype=np.int64)
+    for g, group in enumerate(groups):
+        out[group] = g * size + group
+    return out
+
+
+def distance(n: int, mean: Array, outer: Array) -> float:
+    """Return `n m' Omega^-1 m` of a mean and a mean of products; infinite where scores do not vary.
+
+    Examples
+    --------
+    >>> distance(100, np.array([0.3]), np.array([[1.09]]))
+    9.0
+    """
+    if not (np.isfinite(mean).all() and np.isfinite(outer).all()):
+        return np.inf
+    with np.errstate(over="ignore"):
+        covariance = outer - np.outer(mean, mean)
+    unit = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    try:
+        found = float(n * (mean / unit) @ np.linalg.solve(covariance / np.outer(unit, unit), mean / unit))
+    except np.linalg.LinAlgError:
+        return np.inf
+    return found if np.isfinite(found) and found >= 0 else np.inf

@@ -1,0 +1,164 @@
+"""Whether an answer can be trusted: what a solver found is converged, weak, or a failure.
+
+Where every coefficient's curvature stands out from its own sampling error (`strength.py`), a minimum is an estimate and
+its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`scoreset.py`): one that is
+strong by itself is still wrong where another that it depends on is. A solver that found no minimum has failed for want
+of curvature if some curvature where it ended cannot be told from none: that is weak too. Otherwise it failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.errors import ParameterError
+from versadp.estimation.criterion import Combined, OutOfBudget, criterion
+from versadp.estimation.outcome import Outcome
+from versadp.estimation.scoreset import ScoreSet, Space, descend, score_set
+from versadp.estimation.specification import contrast_test
+from versadp.estimation.strength import SEEN, STRONG, following, strength
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.estimation.family import Family, Moments
+    from versadp.estimation.newton import Fit
+
+    Array = NDArray[np.float64]
+    Groups = tuple[NDArray[np.int64], ...]
+
+PASSES = 20_000  # over records, for all sets of a fit
+WORK = 50_000_000  # records times coefficients that all passes may look at
+REACH = 0.25  # standard deviations of the score, over which curvature is judged where there is no estimate
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a fit.
+
+    Attributes
+    ----------
+    family : Family
+    few, tested : Family
+        The same, or a random part of the records, on which curvature is judged and members are contrasted.
+    small : Family
+        The same with fewer draws: where there is no minimum, precision would be wasted.
+    coefficients : array (p, p)
+        The coefficients, a row each, of those that are fitted.
+    groups : tuple of index arrays
+        Coefficients that share weights.
+    start : array (p,)
+        Where the solver started.
+    bends : bool
+        False for a loss that may have kinks: what bends there is what smooths it, and differs from record to record
+        too much to be held to the same measure.
+    """
+
+    family: Family
+    few: Family
+    tested: Family
+    small: Family
+    coefficients: Array
+    groups: Groups
+    start: Array
+    bends: bool = True
+
+    @property
+    def least(self) -> float:
+        """The strength below which a coefficient is weak."""
+        return STRONG if self.bends else SEEN
+
+    def strength(self, theta: Array, weights: Array, along: Array) -> Array:
+        """Return t of the curvature along directions."""
+        return strength(self.few, theta, weights, along, self.family.source.rows)
+
+    def weights(self, fit: Fit) -> Array:
+        """Return the combination of members of each group: the fit's, or all members alike but the widest."""
+        if fit.mix is not None:
+            return np.atleast_2d(fit.mix)
+        members = len(self.family.names)
+        equal = np.append(np.ones(members - 1), 0.0) / (members - 1) if members > 1 else np.ones(1)
+        return np.tile(equal, (len(self.groups), 1))
+
+
+def judged(fit: Fit, asked: Asked) -> Fit:
+    """Return a fit with the strength of its coefficients and its specification test; a weak one with score sets."""
+    if not fit.converged:
+        return _judged_failure(fit, asked)
+    if fit.hessian is None:
+        return fit
+    found = _judged_minimum(fit, asked)
+    return replace(found, contrasts=contrast_test(asked.tested, fit.theta))
+
+
+def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
+    """Return the score sets of a minimum, weak or not."""
+    eigenvalue, vectors = np.linalg.eigh(fit.cov)
+    space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
+    seen = fit.strength is not None and bool((fit.strength >= SEEN).all())
+    return _sets(asked, asked.weights(fit), space, seen=seen)
+
+
+def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
+    assert fit.hessian is not None
+    errors = np.sqrt(np.maximum(np.einsum("jp,pq,jq->j", asked.coefficients, fit.cov, asked.coefficients), 0.0))
+    along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
+    mix = asked.weights(fit)
+    t = asked.strength(fit.theta, mix[0], along)
+    if not (t < asked.least).any():  # where curvature does not vary at all there is nothing to judge
+        return replace(fit, strength=t)
+    found = replace(fit, strength=t, outcome=Outcome.WEAK)
+    return replace(found, sets=score_sets(found, asked))
+
+
+def _judged_failure(fit: Fit, asked: Asked) -> Fit:
+    asked, mix = replace(asked, family=asked.small), asked.weights(fit)
+    try:
+        moments = asked.family.moments(asked.start, mix)
+    except ParameterError:
+        return fit
+    space, t = _around(moments, asked, mix)
+    if space is None:
+        return fit
+    sets = _sets(asked, mix, space, seen=False)
+    lost = np.full_like(fit.theta, np.nan)
+    return replace(fit, theta=lost, strength=np.full(lost.size, t), sets=sets, outcome=Outcome.WEAK)
+
+
+def _around(moments: Moments, asked: Asked, mix: Array) -> tuple[Space | None, float]:
+    """Return a space around the start in rough standard errors, if some curvature there cannot be told from none."""
+    spread = moments.outer[0, :, 0] - np.outer(moments.score[0], moments.score[0])
+    values, vectors = _relative(moments.hessian, spread)
+    if values is None:
+        return None, np.nan
+    t = asked.strength(asked.start, mix[0], REACH * vectors.T)
+    if not (np.abs(t) < asked.least).any():
+        return None, np.nan
+    # curvature, or its error where that is larger
+    known = np.maximum(np.abs(values), np.abs(values) / np.maximum(np.abs(t), 1e-6))
+    return Space(asked.start, vectors / known / np.sqrt(moments.n)), float(np.abs(t).min())
+
+
+def _relative(hessian: Array, spread: Array) -> tuple[Array | None, Array]:
+    """Return eigenvalues of the Hessian in the metric of the scores' covariance, and vectors: `v'Av = 1`."""
+    from scipy.linalg import eigh
+
+    try:
+        values, vectors = eigh(hessian, spread)
+    except (np.linalg.LinAlgError, ValueError):
+        return None, hessian
+    return values, vectors
+
+
+def _sets(asked: Asked, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreSet, ...]:
+    p = space.origin.size
+    budget = int(min(PASSES, WORK / (asked.family.source.rows * p)))
+    q = criterion(Combined(asked.family, mix, asked.groups), space.origin, space.root.T, budget)
+    try:
+        _, found = descend(lambda w: q(space.origin + space.root @ w), np.zeros(p), q(space.origin))
+    except OutOfBudget:
+        return (ScoreSet.nothing(),) * p
+    centre = Space(space.origin + space.root @ found, space.root)
+    return tuple(score_set(q, centre, coefficient, seen=seen) for coefficient in asked.coefficients)

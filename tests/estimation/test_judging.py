@@ -1,0 +1,204 @@
+"""What can be trusted: strengths against a closed form, score sets against Fieller's and against simulation."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import versadp as vdp
+from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
+from versadp.estimation.family import Family
+from versadp.estimation.scoreset import ScoreSet, Space, quantile, score_set
+from versadp.estimation.specification import statistic
+from versadp.estimation.strength import following, strength
+
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+
+
+class Affinely:
+    """A form of one member: scores `b_i + A_i theta`."""
+
+    names = ("one",)
+    points = 1
+
+    def __init__(self, b, a, power=1.0):
+        self.b, self.a, self.power = b, a, power
+
+    def prepare(self, records, rng):
+        return None
+
+    def evaluate(self, prepared, theta, mix, *, hessian):
+        inner = self.a @ theta
+        scores = self.b + np.sign(inner) * np.abs(inner) ** self.power
+        return scores[:, None] * mix.sum(axis=1)[None, :, None], self.a.sum(axis=0)
+
+
+class Nowhere:
+    """A source whose records are in the form."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def handles(self):
+        return [0]
+
+    def read(self, handle):
+        yield 0, None
+
+
+def family_of(b, a, power=1.0):
+    return Family((Affinely(b, a, power),), Nowhere(len(b)), b.shape[1], vdp.engine.Local(), 0)
+
+
+def combined(b, a, power=1.0):
+    return Combined(family_of(b, a, power), np.ones((1, 1)), (np.arange(b.shape[1]),))
+
+
+def instrumented(rng, n, strong, beta=1.0):
+    """One coefficient: `mean(b) + theta mean(a) = 0`, with a of mean `strong / √n`; so t is about `strong`."""
+    a = strong / n**0.5 + rng.normal(size=n)
+    b = -beta * a + 0.8 * rng.normal(size=n) + 0.8 * (a - a.mean())
+    return b[:, None], a[:, None, None]
+
+
+def test_strength_is_the_t_of_the_slopes():
+    rng = np.random.default_rng(0)
+    b, a = instrumented(rng, 500, 5.0)
+    t = strength(family_of(b, a), np.zeros(1), np.ones(1), np.ones((1, 1)), 500)
+    assert t[0] == pytest.approx(a.mean() / (a.std(ddof=0) / 499**0.5))
+    more = strength(family_of(b, a), np.zeros(1), np.ones(1), np.ones((1, 1)), 2000)
+    assert more[0] == pytest.approx(2 * t[0], rel=1e-2)
+
+
+def test_a_direction_without_information_is_seen_in_every_coefficient_that_has_a_part_in_it():
+    rng = np.random.default_rng(1)
+    n = 2000
+    m = rng.normal(size=(n, 2))
+    m[:, 1] = m[:, 0] + 0.001 * m[:, 1]
+    noise = rng.normal(size=(n, 2, 2))
+    a = np.einsum("ip,iq->ipq", m, m) + noise + noise.swapaxes(1, 2)
+    hessian = a.mean(axis=0) + 0.2 * np.eye(2)
+    along = following(hessian, np.eye(2), np.ones(2))
+    t = strength(family_of(np.zeros((n, 2)), a), np.zeros(2), np.ones(1), along, n)
+    assert (t < 7).all()
+    alone = strength(family_of(np.zeros((n, 2)), a), np.zeros(2), np.ones(1), np.eye(2), n)
+    assert (alone > 7).all()  # the control: each by itself stands out
+
+
+def fieller(b, a, level=0.95):
+    """Values of theta with n mean(b + a theta)^2 <= q var(b + a theta): a quadratic inequality."""
+    n, q = len(b), quantile(level)
+    ma, mb = a.mean(), b.mean()
+    caa, cab, cbb = a.var(), ((a - ma) * (b - mb)).mean(), b.var()
+    p2, p1, p0 = n * ma**2 - q * caa, 2 * (n * ma * mb - q * cab), n * mb**2 - q * cbb
+    if p2 <= 0:
+        return -np.inf, np.inf
+    root = (p1**2 - 4 * p2 * p0) ** 0.5
+    return (-p1 - root) / (2 * p2), (-p1 + root) / (2 * p2)
+
+
+@pytest.mark.parametrize("strong", [1.0, 2.5, 4.0, 10.0])
+def test_sets_of_one_affine_score_are_fiellers(strong):
+    rng = np.random.default_rng(int(10 * strong))
+    b, a = instrumented(rng, 400, strong)
+    q = criterion(combined(b, a), np.zeros(1), np.eye(1), 1000)
+    assert isinstance(q, Affine)
+    estimate = -b.mean() / a.mean()
+    error = (b[:, 0] + a[:, 0, 0] * estimate).std() / 400**0.5 / abs(a.mean())
+    found = score_set(q, Space(np.array([estimate]), np.array([[error]])), np.ones(1), seen=False)
+    expected = fieller(b[:, 0], a[:, 0, 0])
+    assert np.isfinite(found.interval(0.95)).all() == np.isfinite(expected).all()
+    if np.isfinite(expected).all():
+        assert found.interval(0.95) == pytest.approx(expected, abs=0.01 * (expected[1] - expected[0]))
+
+
+def test_scores_that_bend_are_had_by_passes_and_agree_where_they_do_not():
+    rng = np.random.default_rng(5)
+    b, a = instrumented(rng, 400, 5.0)
+    bent = criterion(combined(b, a, 1.5), np.ones(1), np.eye(1), 1000)
+    assert isinstance(bent, ByPasses)
+    affine = criterion(combined(b, a), np.zeros(1), np.eye(1), 1000)
+    passes = ByPasses(combined(b, a), 1000)
+    for theta in ([0.3], [-4.0]):
+        assert affine(np.array(theta)) == pytest.approx(passes(np.array(theta)), rel=1e-9)
+
+
+def test_a_budget_that_runs_out_leaves_the_whole_line():
+    rng = np.random.default_rng(6)
+    b, a = instrumented(rng, 400, 5.0)
+    few = ByPasses(combined(b, a), 3)
+    assert score_set(few, Space(np.zeros(1), np.eye(1)), np.ones(1), seen=True).interval(0.95) == (-np.inf, np.inf)
+
+
+def test_sets_cover_with_a_weak_nuisance_and_wald_does_not():
+    """Two coefficients of which one is hardly identified: 300 samples, so that 95% is known to 1.3%.
+
+    Their errors are correlated with the curvature, which is what spoils Wald's.
+    """
+    rng = np.random.default_rng(7)
+    reps, n, covered, wald = 300, 400, 0, 0
+    for _ in range(reps):
+        x = rng.normal(size=n)
+        a = np.zeros((n, 2, 2))
+        a[:, 0, 0], a[:, 0, 1] = 1 + 0.5 * rng.normal(size=n), 0.7 * x
+        a[:, 1, 0] = a[:, 0, 1]
+        wild = rng.normal(size=n)
+        a[:, 1, 1] = 1.5 / n**0.5 + wild
+        truth = np.array([1.0, 1.0])
+        b = -a @ truth + np.stack([rng.normal(size=n), 0.1 * rng.normal(size=n) - 0.9 * wild], axis=1)
+        hessian = a.mean(axis=0)
+        estimate = -np.linalg.solve(hessian, b.mean(axis=0))
+        inverse = np.linalg.inv(hessian)
+        cov = inverse @ np.cov((b + a @ estimate).T) @ inverse.T / n
+        values, vectors = np.linalg.eigh(cov)
+        q = criterion(combined(b, a), estimate, np.diag(np.sqrt(np.diag(cov))), 0)
+        space = Space(estimate, vectors * np.sqrt(values))
+        low, high = score_set(q, space, np.array([0.0, 1.0]), seen=False).interval(0.95)
+        covered += low <= truth[1] <= high
+        wald += abs(estimate[1] - truth[1]) <= 1.96 * cov[1, 1] ** 0.5
+    assert covered / reps > 0.95 - 4 * 0.013
+    assert wald / reps < 0.91  # the control: 0.865 over 2000 samples
+
+
+def test_places_and_distance():
+    assert places((np.array([0, 2]), np.array([1]))).tolist() == [0, 4, 2]
+    assert distance(10, np.zeros(1), np.zeros((1, 1))) in {0.0, np.inf}
+    assert distance(10, np.ones(2), np.ones((2, 2))) == np.inf
+
+
+@pytest.mark.parametrize("wrong", [([1.0, 0.0], [1, 1]), ([0.0], [np.nan]), ([0.0], [-1.0]), ([np.inf], [1.0])])
+def test_what_is_no_score_set(wrong):
+    with pytest.raises(vdp.errors.ParameterError):
+        ScoreSet.read(wrong)
+
+
+def test_the_statistic_of_contrasts_has_its_size():
+    rng = np.random.default_rng(8)
+    root = rng.normal(size=(4, 4))
+    found = []
+    for _ in range(500):
+        g = rng.normal(size=(300, 4)) @ root
+        g = np.column_stack([g, g[:, 0]])  # one contrast twice
+        value, df = statistic(300, g.mean(axis=0), np.cov(g.T))
+        assert df == 4
+        found.append(value > 9.488)
+    assert abs(np.mean(found) - 0.05) < 4 * (0.05 * 0.95 / 500) ** 0.5
+
+
+def test_a_release_that_tells_nothing_is_weak_and_says_so():
+    rng = np.random.default_rng(9)
+    x = rng.uniform(-1, 1, 1000)
+    table = pa.table({"x": x, "y": x + rng.normal(size=1000)})
+    schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()})
+    lost = vdp.Mechanism(schema, scale=5.0, exact_rate=0.01).release(table, insecure_seed=1)
+    found = vdp.fit(lost, "y ~ x")
+    assert (found.outcome, found.converged, found.answered) == ("weak", False, True)
+    assert found.trust.strength["x"] < 7
+    ends = found.conf_int()["x"]
+    assert ends[0] <= 1 <= ends[1]
+    assert np.isinf(ends).any() or ends[1] - ends[0] > 0.5
+    assert "Weak" in str(found.summary())
+    for ask in (lambda: found.predict({"x": 0.0}), lambda: found.wald_test("x"), lambda: found.conf_int(kind="wald")):
+        with pytest.raises(vdp.errors.EstimationError, match="weak"):
+            ask()
+    good = vdp.Mechanism(schema, scale=0.1, exact_rate=0.2).release(table, insecure_seed=1)
+    assert vdp.fit(good, "y ~ x").converged

@@ -1,0 +1,93 @@
+"""What a fit says of itself: specification, strength, score sets, effective sample size, refused weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import versadp as vdp
+from versadp.errors import ParameterError
+from versadp.models.problem import make_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat
+SCHEMA = vdp.Schema({"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(-1, 1), "w": vdp.Public(), "y": vdp.Public()})
+FORMULA = "y ~ a + b"
+
+
+def people(seed, n=3000):
+    rng = np.random.default_rng([4, seed])
+    a, b = rng.uniform(-1, 1, (2, n))
+    return pd.DataFrame({"a": a, "b": b, "w": rng.random(n), "y": a - b + rng.normal(size=n)})
+
+
+def released(seed, scale=0.5, rate=0.05, n=3000):
+    return vdp.Mechanism(SCHEMA, scale=scale, exact_rate=rate).release(people(seed, n), insecure_seed=seed)
+
+
+def test_the_specification_test_sees_another_scale_and_not_the_right_one():
+    """24 releases: at 5% more than 6 would be rejected once in three thousand runs."""
+    wrong = vdp.Mechanism(SCHEMA, scale=0.6, exact_rate=0.05)
+    right, noticed = 0, 0
+    for seed in range(24):
+        release = released(seed)
+        right += vdp.fit(release, FORMULA).specification_test().rejects
+        told = vdp.Release.from_frame(release.frame, wrong, on_grid=False)
+        noticed += vdp.fit(told, FORMULA).specification_test().rejects
+    assert right <= 6
+    assert noticed >= 12
+
+
+def test_rows_that_were_selected_by_a_noisy_column_are_noticed_in_the_summary():
+    release = released(1, scale=0.1, n=5000)
+    frame = release.to_pandas()
+    some = vdp.Release.from_frame(frame[frame["a"] > 0], release.mechanism)
+    found = vdp.fit(some, FORMULA)
+    assert "rows selected" in str(found.summary())
+    whole = vdp.fit(release, FORMULA)
+    assert whole.specification_test().cut == 1.0
+
+
+def test_score_sets_of_a_strong_fit_are_its_wald_intervals():
+    found = vdp.fit(released(2), FORMULA)
+    assert found.converged
+    assert min(found.trust.strength.values()) > 7
+    wald, sets = np.asarray(found.conf_int(kind="wald")), np.asarray(found.conf_int(kind="score"))
+    assert sets == pytest.approx(wald, abs=0.25 * (wald[:, 1] - wald[:, 0]).max())
+    assert (found.conf_int() == wald).all()
+
+
+def test_weights_by_a_noisy_column_are_refused_and_by_a_public_one_read():
+    release = released(3)
+    for weights in ("a", release.to_pandas()["a"].abs()):
+        with pytest.raises(ParameterError, match="noisy column 'a'"):
+            vdp.fit(release, FORMULA, weights=weights)
+    with pytest.raises(ParameterError, match="no public column"):
+        vdp.fit(release, FORMULA, weights="nothing")
+    named, given = (vdp.fit(release, FORMULA, weights=each) for each in ("w", release.to_pandas()["w"].to_numpy()))
+    assert named == given
+
+
+def test_the_effective_sample_size_has_an_error_that_covers_its_draws():
+    release = released(4)
+    found = [vdp.fit(release, FORMULA, random_state=seed) for seed in range(6)]
+    sizes = np.array([each.effective_n for each in found])
+    errors = np.array([each.trust.size_error for each in found])
+    assert sizes.std(ddof=1) < 3 * errors.mean()
+    assert "±" in str(found[0].summary())
+
+
+def test_a_weak_fit_tells_no_effective_sample_size():
+    found = vdp.fit(released(5, scale=4.0, rate=0.01, n=500), FORMULA)
+    assert found.outcome == "weak"
+    assert found.effective_n is None
+
+
+def test_columns_with_much_more_noise_have_weights_of_their_own():
+    def groups(**scale):
+        mech = vdp.Mechanism(SCHEMA, scale=scale, exact_rate=0.05)
+        problem = make_problem(
+            mech.release(people(0), insecure_seed=0), FORMULA, vdp.losses.as_loss("squared"), None, None
+        )
+        return [group.tolist() for group in problem.groups]
+
+    assert groups(a=0.3, b=0.5) == [[1, 2], [0]]
+    assert groups(a=0.05, b=3.0) == [[1], [2], [0]]
