@@ -36,7 +36,7 @@ CASES = [(1, ()), (3, ()), (3, (4,)), (2, (2, 5, 9)), (0, (3,)), (0, (3, 2)), (4
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 @pytest.mark.parametrize(("dim", "levels"), CASES)
 def test_the_target_is_met_and_hardly_more(dim, levels, unit):
-    mech = vdp.calibrate(schema(dim, levels), epsilon=2.0, delta=0.05, unit=unit)
+    mech = vdp.calibrate(schema(dim, levels), noise="zil", epsilon=2.0, delta=0.05, unit=unit)
     found = mech.privacy(unit).delta(2.0)
     assert found <= 0.05
     assert found == pytest.approx(0.05, rel=1e-5)
@@ -70,7 +70,7 @@ def test_any_target_is_met(dim, epsilon, delta, share, unit):
 
 
 def test_the_record_needs_more_noise_than_the_attribute():
-    record, attribute = (vdp.calibrate(schema(6), epsilon=2, delta=0.05, unit=u) for u in ("record", "attribute"))
+    record, attribute = (vdp.calibrate(schema(6), noise="zil", epsilon=2, delta=0.05, unit=u) for u in ("record", "attribute"))
     assert record.scale["x0"] > 2 * attribute.scale["x0"]
 
 
@@ -84,7 +84,7 @@ def test_infeasible_targets_name_the_nearest_feasible_one():
         ({"epsilon": 1e-3, "delta": 1e-13, "exact_rate": 0.0}, "larger delta"),
     ]:
         with pytest.raises(InfeasibleError) as caught:
-            vdp.calibrate(schema(3), **options)
+            vdp.calibrate(schema(3), noise="zil", **options)
         assert words in str(caught.value)
 
 
@@ -128,7 +128,7 @@ def predicted(mech):
 @pytest.mark.parametrize("dim", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 0.05), (4, 0.01), (8, 0.01), (2, 1e-3)])
 def test_the_exact_rate_is_near_the_best(dim, epsilon, delta):
-    chosen = vdp.calibrate(schema(dim), epsilon=epsilon, delta=delta)
+    chosen = vdp.calibrate(schema(dim), epsilon=epsilon, delta=delta, noise="zil")
     others = [
         predicted(vdp.calibrate(schema(dim), epsilon=epsilon, delta=delta, exact_rate=share * delta))
         for share in (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -151,7 +151,7 @@ def test_the_split_is_near_the_best(levels, epsilon, delta):
         return sum(map(log, factors)) / len(factors)
 
     shape = schema(4, levels)
-    chosen = vdp.calibrate(shape, epsilon=epsilon, delta=delta)
+    chosen = vdp.calibrate(shape, epsilon=epsilon, delta=delta, noise="zil")
     costs = []
     for share in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4):
         keep = {f"c{j}": 1 / (1 + k / expm1(share * epsilon)) for j, k in enumerate(levels)}
@@ -174,13 +174,13 @@ def test_the_curve_is_evaluated_a_few_times_only(goal, levels, unit, monkeypatch
 
     calls = []
     monkeypatch.setattr(laplace, "curve", lambda *a: calls.append(a) or curve.curve(*a))
-    vdp.calibrate(schema(6, levels), unit=unit, **goal)
+    vdp.calibrate(schema(6, levels), noise="zil", unit=unit, **goal)
     assert len(calls) <= (50 if levels else 30)
 
 
 def test_less_noise_would_not_do_where_the_sampler_counts():
     """Many columns under much noise: the sampler's own error is a good part of delta, and follows the scale."""
-    mech = vdp.calibrate(schema(2000), epsilon=4, delta=1e-5, unit="attribute")
+    mech = vdp.calibrate(schema(2000), noise="zil", epsilon=4, delta=1e-5, unit="attribute")
     assert mech.privacy("attribute").delta(4) <= 1e-5
     less = vdp.Mechanism(mech.schema, 0.9999 * mech.scale["x0"], mech.exact_rate)
     assert less.privacy("attribute").delta(4) > 1e-5
@@ -188,16 +188,16 @@ def test_less_noise_would_not_do_where_the_sampler_counts():
 
 def test_calibration_is_quick():
     """The bench holds 200 ms; a loaded machine must still do it in two seconds."""
-    vdp.calibrate(schema(100), epsilon=2, delta=0.05)
+    vdp.calibrate(schema(100), noise="zil", epsilon=2, delta=0.05)
     start = time.perf_counter()
-    vdp.calibrate(schema(100), epsilon=2.1, delta=0.05)
+    vdp.calibrate(schema(100), noise="zil", epsilon=2.1, delta=0.05)
     assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize("goal", [{"advantage": 0.2}, {"epsilon": 0.2, "delta": 0.05}, {"alpha": 0.05, "beta": 0.8}])
 def test_many_categories_leave_room_for_the_exact_rate(goal):
     """What categories could have is counted beside the exact rate: it is spent already, whatever the noise."""
-    mechanism = vdp.calibrate(schema(6, levels=range(2, 52, 5)), **goal)
+    mechanism = vdp.calibrate(schema(6, levels=range(2, 52, 5)), noise="zil", **goal)
     assert target(**goal).room(mechanism.privacy()) >= 0
     assert min(mechanism.keep.values()) > 0
 
@@ -221,7 +221,9 @@ def test_windows_meet_their_target_and_waste_nothing(unit, epsilon, delta):
 
 def test_a_pure_target_is_met_by_windows_and_another_by_the_papers_noise():
     assert vdp.calibrate(MIXED, epsilon=4.0) == vdp.calibrate(MIXED, epsilon=4.0, delta=0.0, noise="window")
-    assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1).exact_rate > 0
+    assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1) == vdp.calibrate(MIXED, epsilon=4.0, delta=0.1, noise="window")
+    assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1, exact_rate=0.02).exact_rate == 0.02
+    assert vdp.calibrate(MIXED, advantage=0.3).exact_rate > 0
     with pytest.raises(vdp.errors.ParameterError, match="exact_rate"):
         vdp.calibrate(MIXED, epsilon=4.0, exact_rate=0.1, noise="window")
     with pytest.raises(vdp.errors.ParameterError, match="no noise"):

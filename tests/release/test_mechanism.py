@@ -172,7 +172,7 @@ def test_noise_by_column_and_tuple():
 
 def test_the_target_is_remembered_and_no_part_of_the_noise():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1)})
-    mech = vdp.calibrate(schema, epsilon=2.0, delta=0.1, unit="attribute")
+    mech = vdp.calibrate(schema, epsilon=2.0, delta=0.1, unit="attribute", noise="zil")
     again = vdp.Mechanism.from_json(mech.to_json())
     assert (again.target.epsilon, again.target.delta, again.target.unit) == (2.0, 0.1, "attribute")
     plain = vdp.Mechanism(schema, scale=mech.scale, exact_rate=mech.exact_rate)

@@ -21,15 +21,10 @@ def people(rows: int = PEOPLE) -> Any:
     rng = np.random.default_rng(20)
     age = np.clip(rng.gamma(9.0, 5.2, rows), 18, 90)
     income = np.clip(rng.lognormal(10.4 + 0.004 * age, 0.5), 0, 200_000)
-    visits = 1.0 + 0.06 * age - 0.00001 * income + rng.normal(0, 1.5, rows)
+    region = rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1])
+    visits = np.clip(1.0 + 0.06 * age - 0.00001 * income + 0.5 * (region == "west") + rng.normal(0, 1.5, rows), 0, 10)
     return pa.table(
-        {
-            "age": age,
-            "income": income,
-            "region": rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1]),
-            "visits": visits,
-            "often": (visits > 4).astype(float),
-        }
+        {"age": age, "income": income, "region": region, "visits": visits, "often": (visits > 4).astype(float)}
     )
 
 
@@ -38,8 +33,8 @@ SCHEMA = vdp.Schema(
         "age": vdp.Bounded(18, 90),
         "income": vdp.Bounded(0, 200_000),
         "region": vdp.Categorical(REGIONS),
-        "visits": vdp.Public(),
-        "often": vdp.Public(),
+        "visits": vdp.Bounded(0, 10),
+        "often": vdp.Bounded(0, 1, step=1),
     }
 )
 
@@ -52,13 +47,19 @@ def demo() -> None:
     click.echo(SCHEMA.to_toml())
 
     _chapter(2, "... asks for a level of privacy, and gets the least noise that gives it")
-    mechanism = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute")
-    click.echo(mechanism.statement() + "\n")
+    mechanism = vdp.calibrate(SCHEMA, epsilon=1, delta=1e-6, shuffled=PEOPLE)
     release = mechanism.release(data)
-    click.echo("Five true records:\n" + _head(data) + "\n\nThe same five as released:\n" + _head(release.frame))
+    click.echo(
+        "Epsilon 1 and delta 1e-6 for everything about a person, in a shuffled release of a hundred thousand:\n\n"
+        + mechanism.statement()
+    )
+    noise = vdp.Mechanism(SCHEMA, noise={block.columns: block.spec for block in mechanism.blocks})
+    shown = noise.release(data.slice(0, 5), shuffle=False).frame
+    click.echo(f"\nFive true records:\n{_head(data)}\n\nWhat the noise makes of such records:\n{_head(shown)}")
+    click.echo("\nReleased rows are in an order that tells nothing, so nobody knows whose is whose.")
 
     _chapter(3, "... may have the release path attacked, to see that the claim holds")
-    click.echo(str(vdp.audit(mechanism, n=100_000, unit="attribute")))
+    click.echo(str(vdp.audit(mechanism, n=100_000)))
 
     _chapter(4, "From then on anyone learns from the release, as often as they like")
     click.echo(render(_estimates(data, release)))
@@ -68,6 +69,13 @@ def demo() -> None:
     )
     _chapter(5, "... with any model, and everything that belongs to one")
     click.echo(str(vdp.fit(release, "often ~ age + income", loss="logistic").summary()))
+
+    _chapter(6, "The paper's own noise, at a more generous level, serves rough questions too")
+    generous = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute", noise="zil").release(data)
+    income = np.asarray(data["income"])
+    found = vdp.fit(generous, loss=vdp.losses.Quantile("income"))
+    naive = float(np.median(np.asarray(generous.frame["income"])))
+    click.echo(render([_row("median income", float(np.median(income)), naive, found.params[0], found.bse[0])]))
 
 
 def _chapter(number: int, title: str) -> None:
@@ -79,39 +87,38 @@ def _head(table: Any) -> str:
 
 
 def _estimates(data: Any, release: vdp.Release) -> list[dict[str, Any]]:
-    """Return means, shares, quantiles and slopes: raw, naive and corrected."""
-    age, income = np.asarray(data["age"]), np.asarray(data["income"])
-    noisy = {name: np.asarray(release.frame[name]) for name in ("age", "income")}
-    mean, quantile = vdp.losses.Mean, vdp.losses.Quantile
-    rows = [
-        ("mean age", age.mean(), noisy["age"].mean(), mean("age")),
-        ("share older than 65", (age > 65).mean(), (noisy["age"] > 65).mean(), mean(lambda x: x[:, 0] > 65)),
-        ("median income", np.median(income), np.median(noisy["income"]), quantile("income")),
-    ]
+    """Return means and slopes: raw, naive and corrected."""
     out = []
-    for name, raw, naive, loss in rows:
-        found = vdp.fit(release, loss=loss)
-        out.append(_row(name, raw, naive, float(found.params[0]), float(found.bse[0])))
-    return [*out, _share(data, release), *_slopes(data, release)]
-
-
-def _share(data: Any, release: vdp.Release) -> dict[str, Any]:
-    """Return the share of a region, from the signed sample that serves categories."""
-    frame, weight, record = release.augment(columns=["region"], return_record=True)
-    each = np.bincount(record, weight * (np.asarray(frame["region"]) == "north"), minlength=len(release))
-    raw, naive = (float((np.asarray(table["region"]) == "north").mean()) for table in (data, release.frame))
-    return _row("share in the north", raw, naive, each.mean(), each.std() / np.sqrt(len(release)))
+    for name in ("age", "income", "visits"):
+        found = vdp.fit(release, loss=vdp.losses.Mean(name))
+        raw, naive = (float(np.asarray(table[name]).mean()) for table in (data, release.frame))
+        out.append(_row(f"mean {name}", raw, naive, found.params[0], found.bse[0]))
+    return [*out, *_slopes(data, release)]
 
 
 def _slopes(data: Any, release: vdp.Release) -> list[dict[str, Any]]:
-    formula = "visits ~ age + income"
-    x = np.column_stack([np.ones(data.num_rows), np.asarray(data["age"]), np.asarray(data["income"])])
-    raw = np.linalg.lstsq(x, np.asarray(data["visits"]), rcond=None)[0]
-    naive, found = vdp.fit(release, formula, method="naive"), vdp.fit(release, formula)
-    return [
-        _row(f"visits per {what}", unit * raw[j], unit * naive.params[j], unit * found.params[j], unit * found.bse[j])
-        for j, unit, what in ((1, 1, "year of age"), (2, 10_000, "10,000 of income"))
-    ]
+    found = vdp.fit(release, "visits ~ age + income + C(region)")
+    raw, naive = (_plain(table) for table in (data, release.frame))
+    asked = (
+        ("age", 1, "visits per year of age"),
+        ("income", 10_000, "visits per 10,000 of income"),
+        ("C(region)[T.west]", 1, "visits, west against north"),
+    )
+    names = list(found.params.names)
+    rows = []
+    for name, unit, what in asked:
+        j = names.index(name)
+        rows.append(_row(what, unit * raw[j], unit * naive[j], unit * found.params[j], unit * found.bse[j]))
+    return rows
+
+
+def _plain(table: Any) -> Any:
+    """Return coefficients by least squares, in the order of the formula."""
+    region = np.asarray(table["region"])
+    dummies = [(region == level).astype(float) for level in REGIONS[1:]]
+    numbers = [np.asarray(table[name]) for name in ("age", "income")]
+    matrix = np.column_stack([np.ones(len(region)), *numbers, *dummies])
+    return np.linalg.lstsq(matrix, np.asarray(table["visits"]), rcond=None)[0]
 
 
 def _row(name: str, raw: float, naive: float, corrected: float, error: float) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Calibrated:
 
     def mechanism(self, schema: vdp.Schema) -> vdp.Mechanism:
         """Return the mechanism."""
-        return vdp.calibrate(schema, epsilon=self.epsilon, delta=self.delta, unit=self.unit)
+        return vdp.calibrate(schema, epsilon=self.epsilon, delta=self.delta, unit=self.unit, noise="zil")
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ def calibrate(
         Target as attack risk: at most `alpha` false alarms leave at least `beta` misses.
     noise : {"auto", "window", "zil"}
         Windows (one a column for an attribute, one jointly for a record), or the paper's zero-inflated Laplace noise.
-        "auto" is windows for pure targets, which Laplace noise cannot meet on several columns, and else the paper's.
+        "auto" is windows, unless an exact_rate or an attack risk is asked for: at levels that protect several columns
+        Laplace noise drowns everything.
     shuffled : int, optional
         Meet the target by a shuffled release of at least so many records (with public columns: in the smallest group
         of people with equal public values), which lets windows keep far more; a smaller release is then refused.
@@ -114,9 +115,8 @@ def calibrate(
     """
     if noise not in NOISES:
         raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
-    pure = epsilon is not None and not delta
     asked = shuffled is not None or groups is not None
-    wide = noise == "window" or (noise == "auto" and exact_rate is None and (pure or asked))
+    wide = noise == "window" or (noise == "auto" and exact_rate is None and epsilon is not None)
     if wide and exact_rate is not None:
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
     if asked and not wide:
