@@ -15,26 +15,26 @@ REGIONS = ["north", "east", "south", "west"]
 
 
 def people(rows: int = PEOPLE) -> Any:
-    """Return the built-in data: made-up people with age, income, region and yearly visits to a doctor."""
+    """Return the built-in data: made-up people, their yearly visits to a doctor, and whether they are vaccinated."""
     import pyarrow as pa
 
     rng = np.random.default_rng(20)
     age = np.clip(rng.gamma(9.0, 5.2, rows), 18, 90)
-    income = np.clip(rng.lognormal(10.4 + 0.004 * age, 0.5), 0, 200_000)
+    income = np.clip(rng.lognormal(10.4 + 0.004 * age, 0.5), 0, 120_000)
     region = rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1])
     visits = np.clip(1.0 + 0.06 * age - 0.00001 * income + 0.5 * (region == "west") + rng.normal(0, 1.5, rows), 0, 10)
-    return pa.table(
-        {"age": age, "income": income, "region": region, "visits": visits, "often": (visits > 4).astype(float)}
-    )
+    log_odds = 0.03 * (age - 47) - 0.00001 * (income - 45_000)
+    vaccinated = (rng.random(rows) < 1 / (1 + np.exp(-log_odds))).astype(float)
+    return pa.table({"age": age, "income": income, "region": region, "visits": visits, "vaccinated": vaccinated})
 
 
 SCHEMA = vdp.Schema(
     {
         "age": vdp.Bounded(18, 90),
-        "income": vdp.Bounded(0, 200_000),
+        "income": vdp.Bounded(0, 120_000),
         "region": vdp.Categorical(REGIONS),
         "visits": vdp.Bounded(0, 10),
-        "often": vdp.Bounded(0, 1, step=1),
+        "vaccinated": vdp.Bounded(0, 1, step=1),
     }
 )
 
@@ -68,7 +68,7 @@ def demo() -> None:
         "expectation,\nwith a standard error that tells how far to trust it. The raw data were needed only once."
     )
     _chapter(5, "... with any model, and everything that belongs to one")
-    click.echo(str(vdp.fit(release, "often ~ age + income", loss="logistic").summary()))
+    click.echo(str(vdp.fit(release, "vaccinated ~ age + income", loss="logistic").summary()))
 
     _chapter(6, "The paper's own noise, at a more generous level, serves rough questions too")
     generous = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute", noise="zil").release(data)
