@@ -29,7 +29,7 @@ def test_version_and_unknown_command():
 def test_demo_tells_the_whole_story():
     result = run("demo")
     assert result.exit_code == 0, result.output
-    for words in ("[columns.", "assume that they can be recognised", "naive", "corrected", "std error"):
+    for words in ("[columns.", "shows the truth up to a window", "naive", "corrected", "std error"):
         assert words in result.output
 
 
@@ -112,7 +112,7 @@ def test_plan_says_what_a_provider_needs(schema):
         "What each numeric column more costs",
         "one joint window",
         "standard error of a slope of age, times raw",
-        "The default is zero-inflated Laplace",
+        "The default is one joint window",
         "bounds twice as wide",
     ):
         assert words in result.output

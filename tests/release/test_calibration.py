@@ -63,14 +63,16 @@ def test_attack_risk(levels, unit):
 )
 def test_any_target_is_met(dim, epsilon, delta, share, unit):
     rate = None if share is None else share * delta
-    mech = vdp.calibrate(schema(dim), epsilon=epsilon, delta=delta, exact_rate=rate, unit=unit)
+    mech = vdp.calibrate(schema(dim), epsilon=epsilon, delta=delta, exact_rate=rate, unit=unit, noise="zil")
     assert mech.privacy(unit).delta(epsilon) <= delta
     less = vdp.Mechanism(mech.schema, 0.999 * mech.scale["x0"], mech.exact_rate)
     assert less.privacy(unit).delta(epsilon) > delta
 
 
 def test_the_record_needs_more_noise_than_the_attribute():
-    record, attribute = (vdp.calibrate(schema(6), noise="zil", epsilon=2, delta=0.05, unit=u) for u in ("record", "attribute"))
+    record, attribute = (
+        vdp.calibrate(schema(6), noise="zil", epsilon=2, delta=0.05, unit=u) for u in ("record", "attribute")
+    )
     assert record.scale["x0"] > 2 * attribute.scale["x0"]
 
 
@@ -84,7 +86,7 @@ def test_infeasible_targets_name_the_nearest_feasible_one():
         ({"epsilon": 1e-3, "delta": 1e-13, "exact_rate": 0.0}, "larger delta"),
     ]:
         with pytest.raises(InfeasibleError) as caught:
-            vdp.calibrate(schema(3), noise="zil", **options)
+            vdp.calibrate(schema(3), **({"noise": "zil"} | options))
         assert words in str(caught.value)
 
 

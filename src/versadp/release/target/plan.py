@@ -104,7 +104,7 @@ class Plan:
         parts += self.warnings
         parts.append(
             "Standard errors are those of the plain corrections, for values spread evenly over their bounds and an\n"
-            "R² of ½; method 'efficient' does at least as well. A median is to a twentieth of the width."
+            "R² of ½; for Laplace noise method 'efficient' does better. A median is to a twentieth of the width."
         )
         return "\n\n".join(parts)
 
