@@ -90,4 +90,9 @@ def import_time(runs: int = 5) -> Iterator[Figure]:
     yield Figure("import versadp", with_it - without, "s", 0.4, higher=False)
 
 
-BENCHMARKS = {"release": release_rate, "windows": window_rate, "privatize": record_latency, "import": import_time}
+BENCHMARKS = {
+    "release": release_rate,
+    "window-release": window_rate,
+    "privatize": record_latency,
+    "import": import_time,
+}

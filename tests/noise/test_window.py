@@ -294,3 +294,21 @@ def test_too_many_points_are_refused():
     with pytest.raises(ParameterError, match="too many"):
         vdp.fit(release, "y ~ x0 + x1 + x2 + x3 + x4 + x5", method="drcl")
     assert How(3, as_extension("zero")).draws == 3
+
+
+@pytest.mark.parametrize("dim", [30, 100, 900])
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+def test_very_many_columns_have_windows(dim, unit):
+    """Wide ones that are seldom kept, or never; but no accident of arithmetic."""
+    schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(dim)})
+    for target in ({"epsilon": 4.0}, {"epsilon": 4.0, "delta": 1e-5}):
+        mech = vdp.calibrate(schema, **target, unit=unit)
+        assert mech.privacy(unit).delta(4.0) <= target.get("delta", 0.0)
+        assert all(value >= 1 for block in mech.blocks for value in block.inflation().values())
+
+
+def test_more_columns_than_a_window_can_keep_are_refused():
+    schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(3000)})
+    with pytest.raises(ParameterError, match="never be kept"):
+        vdp.calibrate(schema, epsilon=4)
+    assert vdp.calibrate(schema, epsilon=4, unit="attribute").privacy("attribute").delta(4.0) == 0

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1
 EPSILONS = (1e-4, 30.0)
+TINY = 1e-300  # a share that floating point cannot hold
 
 
 @dataclass(frozen=True)
@@ -329,12 +330,12 @@ class WindowBlock(Block):
         """Return the guarantee of the law that is sampled, for any two records of the block."""
         from versadp.privacy import keep_or_redraw
 
-        share = math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
+        share = max(math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True)), TINY)
         return keep_or_redraw(self.keep, share, worst_ratio(self.window, self.outputs, self.kept))
 
     def blanket(self) -> Blanket | None:
         """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
-        share = math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
+        share = max(math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True)), TINY)
         ratio = worst_ratio(self.window, self.outputs, self.kept)
         return Blanket(math.log(ratio) * (1 + 2**-50), share, sum(self.outputs) / WORDS)
 

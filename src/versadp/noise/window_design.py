@@ -15,6 +15,10 @@ from __future__ import annotations
 
 import math
 
+from versadp.errors import ParameterError
+
+_HOPELESS, _WIDEST = 1e-60, 2.0  # a probability, and the log of a width
+
 
 def keep_probability(
     c: float, dim: int, epsilon: float, combinations: float = 1.0, delta: float = 0.0, *, nullable: int = 0
@@ -33,6 +37,8 @@ def keep_probability(
 
 def mean_variance(c: float, keep: float) -> float:
     """Return what the noise adds to n times the variance of a mean, in widths², values spread evenly."""
+    if keep == 0:
+        return math.inf
     return (keep * (1 + c**2) / 12 + (1 - keep) * (1 + c) ** 2 / 12) / keep**2 - 1 / 12
 
 
@@ -57,9 +63,17 @@ def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: floa
     """
     from scipy.optimize import minimize_scalar
 
+    if keep_probability(math.exp(_WIDEST), dim, epsilon, combinations, nullable=nullable) < _HOPELESS:
+        raise ParameterError(
+            "so many columns in one window would never be kept",
+            hint="several windows (groups=), fewer columns, or unit='attribute'",
+        )
+
     def cost(log_c: float) -> float:
         c = math.exp(log_c)
         keep = keep_probability(c, dim, epsilon, combinations, delta, nullable=nullable)
+        if keep_probability(c, dim, epsilon, combinations, nullable=nullable) < _HOPELESS:
+            return 1e6 - log_c  # it is kept more often the wider it is
         return math.log(mean_variance(c, keep)) + math.log(second_variance(c, keep, dim))
 
-    return math.exp(float(minimize_scalar(cost, bounds=(-9.0, 2.0), method="bounded", options={"xatol": 1e-4}).x))
+    return math.exp(float(minimize_scalar(cost, bounds=(-9.0, _WIDEST), method="bounded", options={"xatol": 1e-4}).x))
