@@ -11,7 +11,7 @@ from versadp.estimation.scoreset import ScoreSet, Space, quantile, score_set
 from versadp.estimation.specification import statistic
 from versadp.estimation.strength import following, strength
 
-pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
 
 
 class Affinely:

@@ -8,7 +8,7 @@ import versadp as vdp
 from versadp.models import basis
 from versadp.models.basis import far_apart
 
-pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
 
 
 CENTRED = {"year": "I(year - 2010)", "age**2": "(age - 54)**2 / 1000", "np.log(age)": "I(np.log(age) - 3.9)"}

@@ -217,7 +217,7 @@ class IndexLoss(ABC):
 
     def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
         """Return what has mean 0 at the right scale, and its derivatives in u and in the scale."""
-        raise NotImplementedError
+        raise ParameterError(f"{self.name} loss waits for a scale and has no scale_score", hint="see losses/huber.py")
 
     # its corrected form ----------------------------------------------------------------------------------------------
 

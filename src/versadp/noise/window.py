@@ -50,6 +50,7 @@ from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1
 EPSILONS = (1e-4, 30.0)
-TINY = 1e-300  # a share that floating point cannot hold
+HOPELESS = 1e-250  # of all that a window can show, the share that a record makes likely
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,11 @@ class WindowBlock(Block):
         object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
         if max(self.outputs) > MOST:
             raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
+        if self.share < HOPELESS:
+            raise ParameterError(
+                "so many columns in one window would never be kept",
+                hint="several windows (groups=), fewer columns, or unit='attribute'",
+            )
 
     @property
     def spec(self) -> Window:
@@ -208,6 +214,11 @@ class WindowBlock(Block):
         return tuple(
             m + w * (2 if null is True else 1) for m, w, null in zip(self.last, self.window, self.nulls, strict=True)
         )
+
+    @property
+    def share(self) -> float:
+        """Of all outputs, the share that a record makes likely."""
+        return math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
 
     @property
     def nullable(self) -> tuple[str, ...]:
@@ -326,18 +337,19 @@ class WindowBlock(Block):
 
     # guarantee ------------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _ratio(self) -> Fraction:
+        return worst_ratio(self.window, self.outputs, self.kept)
+
     def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - one attribute outside its window is outside the block's
         """Return the guarantee of the law that is sampled, for any two records of the block."""
         from versadp.privacy import keep_or_redraw
 
-        share = max(math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True)), TINY)
-        return keep_or_redraw(self.keep, share, worst_ratio(self.window, self.outputs, self.kept))
+        return keep_or_redraw(self.keep, self.share, self._ratio)
 
     def blanket(self) -> Blanket | None:
         """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
-        share = max(math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True)), TINY)
-        ratio = worst_ratio(self.window, self.outputs, self.kept)
-        return Blanket(math.log(ratio) * (1 + 2**-50), share, sum(self.outputs) / WORDS)
+        return Blanket(math.log(self._ratio) * (1 + 2**-50), self.share, sum(self.outputs) / WORDS)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return opposite corners, or corners that differ in one column; what is missing is opposite to all values."""
@@ -354,7 +366,7 @@ class WindowBlock(Block):
     def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
         """Return the log likelihood ratio: whose window an output lies in."""
         places = self._seen(seen)
-        step = math.log(worst_ratio(self.window, self.outputs, self.kept))
+        step = math.log(self._ratio)
         inside = []
         for record in (null, other):
             first = record[:, None].copy()

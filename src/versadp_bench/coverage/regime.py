@@ -43,8 +43,8 @@ class Scaled:
     def mechanism(self, schema: vdp.Schema) -> vdp.Mechanism:
         """Return the mechanism."""
         one = isinstance(self.scale, float | int)
-        scale = self.scale if one else dict(zip(schema.numeric, self.scale, strict=True))  # type: ignore[arg-type]
-        return vdp.Mechanism(schema, scale, self.exact_rate, self.keep)  # type: ignore[arg-type]
+        scale = self.scale if one else dict(zip(schema.numeric, self.scale, strict=True))  # type: ignore[arg-type] # a tuple, if it is not one number
+        return vdp.Mechanism(schema, scale, self.exact_rate, self.keep)  # type: ignore[arg-type] # as above
 
 
 @dataclass(frozen=True)
