@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1
 EPSILONS = (1e-4, 30.0)
-HOPELESS = 1e-250  # of all that a window can show, the share that a record makes likely
 
 
 @dataclass(frozen=True)
@@ -195,11 +194,6 @@ class WindowBlock(Block):
         object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
         if max(self.outputs) > MOST:
             raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
-        if self.share < HOPELESS:
-            raise ParameterError(
-                "so many columns in one window would never be kept",
-                hint="several windows (groups=), fewer columns, or unit='attribute'",
-            )
 
     @property
     def spec(self) -> Window:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import math
 
-_HOPELESS = 1e-60  # a probability with which nothing can be kept
+from versadp.errors import ParameterError
+
+_HOPELESS, _WIDEST = 1e-60, 2.0  # a probability, and the log of a width
 
 
 def keep_probability(
@@ -61,6 +63,12 @@ def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: floa
     """
     from scipy.optimize import minimize_scalar
 
+    if keep_probability(math.exp(_WIDEST), dim, epsilon, combinations, nullable=nullable) < _HOPELESS:
+        raise ParameterError(
+            "so many columns in one window would never be kept",
+            hint="several windows (groups=), fewer columns, or unit='attribute'",
+        )
+
     def cost(log_c: float) -> float:
         c = math.exp(log_c)
         keep = keep_probability(c, dim, epsilon, combinations, delta, nullable=nullable)
@@ -68,4 +76,4 @@ def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: floa
             return 1e6 - log_c  # it is kept more often the wider it is
         return math.log(mean_variance(c, keep)) + math.log(second_variance(c, keep, dim))
 
-    return math.exp(float(minimize_scalar(cost, bounds=(-9.0, 2.0), method="bounded", options={"xatol": 1e-4}).x))
+    return math.exp(float(minimize_scalar(cost, bounds=(-9.0, _WIDEST), method="bounded", options={"xatol": 1e-4}).x))
