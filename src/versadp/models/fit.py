@@ -111,8 +111,8 @@ def fit(
     start : array_like, optional
         Start, in the units of the answer; needed for a loss of your own.
     weights : array_like or str, optional
-        A weight for each record, or the public column that holds them. Weights that depend on a noisy column would
-        bias everything, and are refused where they can be seen.
+        A weight for each record in the order of the release, which is not that of the input, or the public column that
+        holds them. Weights that depend on a noisy column would bias everything, and are refused where they can be seen.
     random_state : int
         Of the draws.
     engine : str or Engine
