@@ -24,7 +24,7 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option("--epsilon", type=float, help="Target: epsilon ...")
 @click.option("--delta", type=float, help="... and delta; without one it is pure.")
 @click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
-@click.option("--exact-rate", type=float, help="Share of records released unchanged: asks for Laplace noise; 0 by hand.")
+@click.option("--exact-rate", type=float, help="Share of records released unchanged, by Laplace noise; 0 by hand.")
 @click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
