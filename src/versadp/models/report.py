@@ -169,15 +169,15 @@ def _few_points(problem: Problem) -> Signed | Drawn:
 
 def _header(release: Release) -> dict[str, str]:
     """Return what the summary says first: mechanism and guarantee, as it was asked for where that is known."""
-    mechanism, asked, among = release.mechanism, release.mechanism.target, release.order.among
+    mechanism, asked = release.mechanism, release.mechanism.target
     unit = (asked and asked.unit) or "record"
     epsilon = EPSILON if asked is None or asked.epsilon is None else asked.epsilon
-    profile = release.privacy(unit)
+    hidden = asked is not None and asked.shuffled is not None
+    profile, among = (release.privacy(unit) if hidden else mechanism.privacy(unit)), release.order.among
     noise = repr(mechanism).removeprefix("<Mechanism: ").removesuffix(">")
-    hidden = among is not None and profile != mechanism.privacy(unit)
     return {
         "mechanism": noise + (", INSECURE (seeded)" if release.insecure else ""),
-        "privacy unit": unit + (f", hidden among {among:,} in an order that tells nothing" if hidden else ""),
+        "privacy unit": unit + (f", hidden among {among:,} in an order that tells nothing" if hidden and among else ""),
         "epsilon": f"{epsilon:g}",
         "delta": f"{profile.delta(epsilon):.4g}",
         "delta floor": f"{profile.delta_floor:.4g}",
