@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from versadp import engine, errors, losses, noise, privacy
     from versadp.auditing.audit import audit
-    from versadp.inference import Results
+    from versadp.inference import Results, summary_col
     from versadp.models.bootstrap import bootstrap
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
@@ -56,6 +56,7 @@ _HOME = {
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
+    "summary_col": "versadp.inference",
 }
 _ROOMS = ("engine", "errors", "losses", "noise", "privacy")
 
@@ -85,6 +86,7 @@ __all__ = [
     "plan",
     "privacy",
     "release_file",
+    "summary_col",
 ]
 
 

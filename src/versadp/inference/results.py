@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -211,7 +211,7 @@ class Results:
         """Two-sided p-values of zero coefficients, by the normal distribution."""
         return NamedArray(z_and_p(self.params.values, self.bse.values)[1], self.names)
 
-    def conf_int(self, level: float = 0.95, kind: str = "auto") -> NamedArray:
+    def conf_int(self, level: float = 0.95, kind: str = "auto", *, alpha: float | None = None) -> NamedArray:
         """Return lower and upper ends of confidence intervals, one row a coefficient.
 
         Parameters
@@ -220,7 +220,11 @@ class Results:
         kind : str
             "wald" by standard errors, which a weak fit has not; "score" by what the scores cannot reject, with ends
             that may be infinite; "auto" (default) is score sets for a weak fit, and Wald otherwise.
+        alpha : float, optional
+            1 - level, as statsmodels has it, in place of a level.
         """
+        if alpha is not None:
+            level = 1 - inputs.number("alpha", alpha, 0, 1, open_low=True, open_high=True)
         self.need_estimate(sure=kind == "wald")
         if kind == "score" or (kind == "auto" and not self.converged):
             sets, level = self._score_sets, check_level(level)
@@ -267,6 +271,27 @@ class Results:
         matrix, right = read_constraints(R, q, self.names)
         return wald(self.params.values, self.cov.values, matrix, right)
 
+    def t_test(self, R: ArrayLike | str | Sequence[str], q: ArrayLike = 0.0, level: float = 0.95) -> CoefTable:
+        """Return estimate, standard error, z, p-value and interval of linear combinations R θ - q, one row each.
+
+        Parameters
+        ----------
+        R : array_like, str or list of str
+            As for `wald_test`: "age = 0", "age = income", "2 * age - income = 1".
+        q : array_like
+            Right sides.
+        level : float
+            Of the intervals.
+        """
+        matrix, right = read_constraints(R, q, self.names)
+        gap = matrix @ self.params.values - right
+        error = np.sqrt(np.sum((matrix @ self.cov.values) * matrix, axis=1))
+        words = [R] if isinstance(R, str) else [text for text in np.ravel(np.asarray(R)) if isinstance(text, str)]
+        names = [part.strip() for text in words for part in text.split(",")]
+        if len(names) != len(gap):
+            names = [f"constraint {k + 1}" for k in range(len(gap))]
+        return coefficient_table(names, gap, error, interval(gap, error, level), level)
+
     def predict(self, data: Any, interval: float | None = None) -> Array | Prediction:
         """Predict at true records.
 
@@ -284,15 +309,28 @@ class Results:
         params, cov, link = self.params.values, self.cov.values, self.link.need()
         return predict(model_matrix(data, self.design, len(self.names)), params, cov, link, interval)
 
-    def summary(self, level: float = 0.95) -> Summary:
-        """Return the summary: `print` shows text, a notebook shows HTML."""
-        return summarise(self, self.coef_table(level) if self.answered else None, self._what_to_do)
+    @overload
+    def summary(self, level: float = 0.95, style: None = None) -> Summary: ...
+    @overload
+    def summary(self, level: float = 0.95, *, style: str) -> str: ...
+    def summary(self, level: float = 0.95, style: str | None = None) -> Summary | str:
+        """Return the summary: `print` shows text, a notebook shows HTML.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+        style : {"text", "html", "latex", "markdown"}, optional
+            Return it as a string in this style.
+        """
+        found = summarise(self, self.coef_table(level) if self.answered else None, self._what_to_do)
+        return found if style is None else found.render(style)
 
     def __repr__(self) -> str:
         return f"<Results: {self.formula or self.loss}, {self.nobs} records, {self.outcome}>"
 
     def _repr_html_(self) -> str:
-        return self.summary().to_html()
+        return self.summary(style="html")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dictionaries, lists and numbers."""

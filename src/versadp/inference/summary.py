@@ -1,4 +1,4 @@
-"""The summary of a fit, as text and as HTML: what was fitted, at which privacy, and the coefficients.
+"""The summary of a fit, in any style: what was fitted, at which privacy, and the coefficients.
 
 A fit without an estimate says what happened and what to do, and shows no number that could be taken for one.
 """
@@ -6,10 +6,10 @@ A fit without an estimate says what happened and what to do, and shows no number
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from versadp.inference.coefficients import ENDLESS
+from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
 
 if TYPE_CHECKING:
@@ -57,30 +57,26 @@ class Summary:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        width = max((len(label) for label in self.facts), default=0)
-        facts = [f"{label.ljust(width)}  {fact}" for label, fact in self.facts.items()]
-        parts = ["\n".join([self.title, "=" * len(self.title), *facts])]
-        if self.table is not None:
-            parts.append(_text(self._rows(self.table)))
-        return "\n\n".join([*parts, *(("\n".join(self.notes),) if self.notes else ())])
+        return self.render("text")
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        facts = "".join(
-            f'<tr><th style="text-align:left">{escape(label)}</th><td style="text-align:left">{escape(fact)}</td></tr>'
-            for label, fact in self.facts.items()
-        )
-        parts = [f"<h4>{escape(self.title)}</h4>", f"<table>{facts}</table>"]
-        if self.table is not None:
-            parts.append(_html(self._rows(self.table)))
-        parts.extend(f"<p>{escape(note)}</p>" for note in self.notes)
-        return "<div>" + "".join(parts) + "</div>"
+        return self.render("html")
+
+    def _repr_latex_(self) -> str:
+        return self.render("latex")
 
     def to_html(self) -> str:
         """Return the summary as HTML; all text in it is escaped."""
-        return self._repr_html_()
+        return self.render("html")
+
+    def render(self, style: str) -> str:
+        """Return the summary in a style: text, html, latex or markdown."""
+        page = as_style(style)
+        table = None if self.table is None else self._rows(self.table)
+        return page(self.title, self.facts, table, self.notes)
 
     @staticmethod
     def _rows(table: CoefTable) -> list[dict[str, str]]:
@@ -127,21 +123,3 @@ def _cell(key: str, value: str | float | None) -> str:
     if key == "p_value":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
     return f"{value:.2f}" if key == "z" else f"{value:.4g}"
-
-
-def _text(rows: list[dict[str, str]]) -> str:
-    """Return the table with names to the left and numbers to the right, since they come as short text already."""
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(c.rjust(w) if j else c.ljust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True)))
-        for line in lines
-    )
-
-
-def _html(rows: list[dict[str, str]]) -> str:
-    def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "".join(line(list(row.values()), "td") for row in rows)
-    return f"<table><thead>{line(list(rows[0]), 'th')}</thead><tbody>{body}</tbody></table>"
