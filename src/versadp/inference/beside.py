@@ -1,4 +1,4 @@
-"""Several fits side by side: a column each, a row a coefficient, and below what each was fitted to, at which privacy."""
+"""Several fits side by side: a column each, a row a coefficient, and below it on what and at which privacy."""
 
 from __future__ import annotations
 
