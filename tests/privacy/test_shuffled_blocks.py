@@ -132,6 +132,19 @@ def test_contour_against_a_convolution():
         assert truth <= terms.curve(np.log([ratio]))[0][0] <= truth * (1 + 1e-3) + 1e-15
 
 
+@pytest.mark.parametrize("rate", [0.02, 0.3])
+def test_reports_that_sometimes_show_the_record(rate):
+    """Both parts count: the record in question may be shown, and those who are shown hide nobody."""
+    kept = reference.window_channel(2, 2, 1.5)
+    channel = np.hstack([(1 - rate) * kept, rate * np.eye(2)])
+    for n in (1, 2, 4):
+        claimed = shuffled_blocks([described(kept)], n, exact_rate=rate)
+        for epsilon in (0.0, 0.3, 0.8, 2.0):
+            assert reference.worst_data(channel, n, epsilon) <= claimed.delta(epsilon) * (1 + 1e-9)
+            unaware = rate + (1 - rate) * shuffled_blocks([described(kept)], n).delta(epsilon)
+            assert claimed.delta(epsilon) >= unaware * (1 - 1e-9), "fewer hide a record"
+
+
 def test_odd_blocks():
     assert shuffled_blocks([], 10).delta(0.0) == identity().delta(0.0)
     assert shuffled_blocks([(0.0, 0.5)], 10).delta(0.0) == 0

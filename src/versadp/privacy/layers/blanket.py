@@ -50,7 +50,8 @@ def _terms(differ: tuple[Block, ...], same: tuple[Block, ...], n: int, rate: flo
         *(_kinds(*block, differs=False) for block in same),
     ):
         x0, x1, mass = _times(x0, x1, mass, kinds)
-    return Terms(x0, x1, mass, n, sum(epsilon for epsilon, _ in differ), _SMEAR)
+    total = float(mass @ x0)  # what the rate and rounding took from the blanket, they did not take from the two laws
+    return Terms(x0 / total, x1 / total, mass, n, sum(epsilon for epsilon, _ in differ), _SMEAR)
 
 
 def _kinds(epsilon: float, share: float, *, differs: bool) -> Array:
