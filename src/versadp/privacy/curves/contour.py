@@ -69,7 +69,9 @@ class Terms:
     @cached_property
     def spread(self) -> float:
         """The root of `E S²` at epsilon 0."""
-        return math.sqrt(self.n * float(np.sum(self.mass * (self.x0 - self.x1) ** 2)))
+        apart = np.abs(self.x0 - self.x1)
+        most = float(apart.max()) or 1.0  # whose square need not be a number
+        return most * math.sqrt(self.n * float(np.sum(self.mass * (apart / most) ** 2)))
 
     def curve(self, epsilon: Array) -> tuple[Array, Array]:
         """Return an upper bound on `E(S)₊ / n`, and minus its slope in e^ε, at epsilons in [0, last).
@@ -84,7 +86,8 @@ class Terms:
         ends = np.unique(cell)
         for i in np.union1d(ends, ends + 1).tolist():
             if np.isnan(known[i]):
-                known[i] = _Contour(self, 1 + nodes[i]).sum()
+                found = _Contour(self, 1 + nodes[i]).sum()
+                known[i] = found if found <= 1 else 1.0  # what is no number protects nothing
         width, drop = nodes[cell + 1] - nodes[cell], known[cell] - known[cell + 1]
         return known[cell] - (at - nodes[cell]) / width * drop, drop / width
 
