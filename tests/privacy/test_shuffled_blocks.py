@@ -149,6 +149,16 @@ def test_ratios_beyond_all_numbers_protect_nothing(blocks):
         assert claimed.delta([0.0, 1.0]) == pytest.approx(1.0, abs=1e-9)
 
 
+def test_the_whole_curve_of_many_small_blocks_is_found():
+    """Far out the best tilt is far from where the search begins, and what is beyond it overflows."""
+    claimed, any_reports = shuffled_blocks([(0.25, 0.3)] * 30, 1000), shuffled(7.5, 1000)
+    epsilons = np.linspace(0, 7.5, 60)
+    found = claimed.delta(epsilons)
+    assert np.all(np.diff(found) <= 0)
+    assert np.all(found <= any_reports.delta(epsilons) * (1 + 1e-3) + 1e-15)
+    assert claimed.delta(claimed.epsilon(1e-6)) <= 1e-6
+
+
 @pytest.mark.parametrize("rate", [0.02, 0.3])
 def test_reports_that_sometimes_show_the_record(rate):
     """Both parts count: the record in question may be shown, and those who are shown hide nobody."""
