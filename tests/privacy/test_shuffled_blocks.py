@@ -132,6 +132,46 @@ def test_contour_against_a_convolution():
         assert truth <= terms.curve(np.log([ratio]))[0][0] <= truth * (1 + 1e-3) + 1e-15
 
 
+@pytest.mark.parametrize("local", [1.0, 8.0, 11.0, 13.0, 16.0])
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+def test_more_columns_beside_it_never_protect_an_attribute_better(local, unit):
+    """Leaving columns out is post-processing; thirty of epsilon 13 have ratios whose square is no number any more."""
+    one, many = (shuffled_blocks([(local, 0.3)] * k, 100_000, unit=unit) for k in (1, 30))
+    for epsilon in (0.0, 0.5, 1.0, 5.0):
+        assert one.delta(epsilon) <= many.delta(epsilon) * (1 + 1e-2) + 1e-12 <= 1.02
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_ratios_beyond_all_numbers_protect_nothing(blocks):
+    """Another report is alike with a probability below e^-300, so a record is as good as alone, and kept."""
+    for total in (350.0, 360.0, 499.0):
+        claimed = shuffled_blocks([(total / blocks, 0.3)] * blocks, 1000)
+        assert claimed.delta([0.0, 1.0]) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_the_whole_curve_of_many_small_blocks_is_found():
+    """Far out the best tilt is far from where the search begins, and what is beyond it overflows."""
+    claimed, any_reports = shuffled_blocks([(0.25, 0.3)] * 30, 1000), shuffled(7.5, 1000)
+    epsilons = np.linspace(0, 7.5, 60)
+    found = claimed.delta(epsilons)
+    assert np.all(np.diff(found) <= 0)
+    assert np.all(found <= any_reports.delta(epsilons) * (1 + 1e-3) + 1e-15)
+    assert claimed.delta(claimed.epsilon(1e-6)) <= 1e-6
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3])
+def test_reports_that_sometimes_show_the_record(rate):
+    """Both parts count: the record in question may be shown, and those who are shown hide nobody."""
+    kept = reference.window_channel(2, 2, 1.5)
+    channel = np.hstack([(1 - rate) * kept, rate * np.eye(2)])
+    for n in (1, 2, 4):
+        claimed = shuffled_blocks([described(kept)], n, exact_rate=rate)
+        for epsilon in (0.0, 0.3, 0.8, 2.0):
+            assert reference.worst_data(channel, n, epsilon) <= claimed.delta(epsilon) * (1 + 1e-9)
+            unaware = rate + (1 - rate) * shuffled_blocks([described(kept)], n).delta(epsilon)
+            assert claimed.delta(epsilon) >= unaware * (1 - 1e-9), "fewer hide a record"
+
+
 def test_odd_blocks():
     assert shuffled_blocks([], 10).delta(0.0) == identity().delta(0.0)
     assert shuffled_blocks([(0.0, 0.5)], 10).delta(0.0) == 0

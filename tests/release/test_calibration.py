@@ -221,6 +221,24 @@ def test_windows_meet_their_target_and_waste_nothing(unit, epsilon, delta):
     assert (mech.target.epsilon, mech.target.delta, mech.target.unit) == (epsilon, delta, unit)
 
 
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+@pytest.mark.parametrize("shuffled", [5_000, 100_000])
+def test_a_shuffled_target_for_columns_of_all_kinds_is_quick(unit, shuffled):
+    """Every column another window: each is accounted for beside all others. In time of this process."""
+    steps = {f"x{k}": vdp.Bounded(0, k, step=1) for k in (4, 10, 31, 72, 100)}
+    rest = {
+        "real": vdp.Bounded(0, 1),
+        "null": vdp.Bounded(0, 1, nullable=True),
+        "day": vdp.Dates("2020-01-01", "2022-01-01"),
+    }
+    levels = {f"c{k}": vdp.Categorical(list(range(k))) for k in (2, 4, 5, 7)}
+    many = vdp.Schema(steps | rest | levels)
+    start = time.process_time()
+    mech = vdp.calibrate(many, epsilon=2, delta=1e-6, unit=unit, shuffled=shuffled)
+    assert time.process_time() - start < 2
+    assert mech.privacy(unit, shuffled=shuffled).delta(2.0) <= 1e-6
+
+
 def test_a_pure_target_is_met_by_windows_and_another_by_the_papers_noise():
     assert vdp.calibrate(MIXED, epsilon=4.0) == vdp.calibrate(MIXED, epsilon=4.0, delta=0.0, noise="window")
     assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1) == vdp.calibrate(MIXED, epsilon=4.0, delta=0.1, noise="window")

@@ -162,6 +162,7 @@ class PrivacyProfile(ABC):
         value, alarms = np.zeros_like(eps), np.zeros_like(eps)
         if finite.any():
             value[finite], alarms[finite] = self._curve(size[finite])
+            value[np.isnan(value)] = 1.0  # what cannot be computed is not claimed
         if not finite.all():
             value[~finite] = self.delta_floor
         negative = eps < 0

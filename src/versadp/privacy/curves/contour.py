@@ -69,7 +69,9 @@ class Terms:
     @cached_property
     def spread(self) -> float:
         """The root of `E S²` at epsilon 0."""
-        return math.sqrt(self.n * float(np.sum(self.mass * (self.x0 - self.x1) ** 2)))
+        apart = np.abs(self.x0 - self.x1)
+        most = float(apart.max()) or 1.0  # whose square need not be a number
+        return most * math.sqrt(self.n * float(np.sum(self.mass * (apart / most) ** 2)))
 
     def curve(self, epsilon: Array) -> tuple[Array, Array]:
         """Return an upper bound on `E(S)₊ / n`, and minus its slope in e^ε, at epsilons in [0, last).
@@ -84,7 +86,8 @@ class Terms:
         ends = np.unique(cell)
         for i in np.union1d(ends, ends + 1).tolist():
             if np.isnan(known[i]):
-                known[i] = _Contour(self, 1 + nodes[i]).sum()
+                found = _Contour(self, 1 + nodes[i]).sum()
+                known[i] = found if found <= 1 else 1.0  # what is no number protects nothing
         width, drop = nodes[cell + 1] - nodes[cell], known[cell] - known[cell + 1]
         return known[cell] - (at - nodes[cell]) / width * drop, drop / width
 
@@ -119,13 +122,18 @@ class _Contour:
         least = min(_LEAST_TILT / math.sqrt(self.terms.n * float(np.sum(self.terms.mass * self.values**2))), most)
         while self._cumulants(least)[0] > _LARGEST_PEAK:  # a few terms are far larger than the rest
             least /= 2
-        theta = least
+        theta, low, high = least, least, most
         for _ in range(60):  # Newton; any θ is good, the best one is quickest
             _, slope, variance = self._cumulants(theta)
-            new = max(theta - (slope - 2 / theta) / (variance + 2 / theta**2), theta / 2, least)
-            if abs(new - theta) <= 0.05 * theta:
+            lean, bend = slope - 2 / theta, variance + 2 / theta**2
+            if lean**2 <= 0.01 * bend or (lean > 0 and theta == least):  # within a hundredth of it in logs
                 break
-            theta = min(new, 2 * theta, most)
+            low, high = (low, theta) if lean > 0 else (theta, high)
+            middle, new = math.sqrt(low * high), min(theta - lean / bend, 2 * theta)
+            # to the right of the best one Newton creeps, from the left it may leap too far
+            theta = new if low < new < (middle if lean > 0 else high) else middle
+            if not 1.01 * low < high:
+                break
         log_peak, _, variance = self._cumulants(theta)
         return theta, log_peak, math.sqrt(variance)
 
@@ -157,20 +165,31 @@ class _Contour:
         growth = terms.n * (log_size + 1j * np.arctan2(w.imag, 1 + w.real)) + smear**2 * z * z / 2
         parts = np.exp(growth - self.log_peak) / (z * z)
         parts[0] /= 2
-        rounding = _ROUNDING * float(np.sum(np.abs(parts) * (1 + self._wobble(t) / size)))
+        few = 1 + len(self.values) / 64  # a sum of many terms is rounded as often
+        rounding = few * _ROUNDING * float(np.sum(np.abs(parts) * (1 + self._wobble(t) / size)))
         cut = math.exp(-((smear * last) ** 2) / 2) / (smear**2 * last**3)
         scale = math.exp(self.log_peak) * terms.spread / terms.n / math.pi
         return min(max(scale * ((float(np.sum(parts.real)) + rounding) * step + cut), _TINY), alone)
 
     def _generating(self, t: Array) -> Complex:
-        """Return M - 1, without cancellation: ``e^v - 1 = expm1(Re v) - 2 e^(Re v) s (s - ic)``, s + ic of Im v / 2."""
-        w = np.zeros(len(t), dtype=np.complex128)
-        for value, mass in zip(self.values.tolist(), self.terms.mass.tolist(), strict=True):
-            sine, cosine = np.sin(0.5 * value * t), np.cos(0.5 * value * t)
-            turned = 2 * mass * math.exp(self.theta * value) * sine
-            w.real += mass * math.expm1(self.theta * value) - turned * sine
-            w.imag += turned * cosine
-        return w
+        """Return M - 1 on an even grid from 0: ``e^v - 1 = expm1(Re v) - 2 e^(Re v) s (s - ic)``, nothing cancels.
+
+        s and c are sine and cosine of Im v / 2. With t = a + b, a from the first short stretch and b where stretches
+        start, they are sums of products of what they are at a and at b, so that the sum over terms is one of matrices.
+        """
+        size = math.isqrt(len(t) - 1) + 1
+        angles = [0.5 * self.values[:, None] * part for part in (t[:size], t[::size])]
+        (s, c), (sine, cosine) = [(np.sin(angle), np.cos(angle)) for angle in angles]
+        weight = (self.terms.mass * np.exp(self.theta * self.values))[:, None]
+        mixed = weight * sine * cosine
+
+        def times(late: Array, early: Array) -> Array:  # no threads for so little: on a busy machine they wait
+            return np.asarray(np.einsum("vb,va->ba", late, early))
+
+        falls = 2 * (times(weight * cosine**2, s**2) + times(weight * sine**2, c**2) + 2 * times(mixed, s * c))
+        turns = 2 * (times(weight * (cosine**2 - sine**2), s * c) + times(mixed, c**2 - s**2))
+        start = float(np.sum(self.terms.mass * np.expm1(self.theta * self.values)))
+        return np.asarray((start - falls + 1j * turns).ravel()[: len(t)])
 
     def _wobble(self, t: Array) -> Array:
         """Return n times the sum of the sizes of what makes up M - 1: its rounding, passed on to M^n, in few units."""

@@ -38,19 +38,40 @@ Array = NDArray[np.float64]
 Block = tuple[float, float]
 
 _MANY, _CELLS = 400, 18  # kinds of terms beyond which they are moved to a grid, and its cells either way
+_COMMON = 40  # cells of the grid of what two records have in common
 _SMEAR = 0.01  # more than for two kinds of terms, which are quicker: 0.3% of delta where it is 1e-12
 
 
 @lru_cache(maxsize=32)
 def _terms(differ: tuple[Block, ...], same: tuple[Block, ...], n: int, rate: float) -> Terms:
     x0, x1, mass = np.ones((3, 1))
-    mass = mass * (1 - rate) * (1 - 4 * ULP)
-    for kinds in (
-        *(_kinds(*block, differs=True) for block in differ),
-        *(_kinds(*block, differs=False) for block in same),
-    ):
-        x0, x1, mass = _times(x0, x1, mass, kinds)
-    return Terms(x0, x1, mass, n, sum(epsilon for epsilon, _ in differ), _SMEAR)
+    for block in differ:
+        x0, x1, mass = _times(x0, x1, mass, _kinds(*block, differs=True))
+    common, weight = _common(same)
+    x0, x1 = (np.multiply.outer(x, common).ravel() for x in (x0, x1))
+    mass = np.multiply.outer(mass, weight).ravel() * (1 - rate) * (1 - 4 * ULP)
+    total = float(mass @ x0)  # what the rate and rounding took from the blanket, they did not take from the two laws
+    return Terms(x0 / total, x1 / total, mass, n, sum(epsilon for epsilon, _ in differ), _SMEAR)
+
+
+@lru_cache(maxsize=256)
+def _common(same: tuple[Block, ...]) -> tuple[Array, Array]:
+    """Return what blocks that both records have in common contribute to both, and its mass.
+
+    A term is linear in it: spread over the ends of the cells of a grid, keeping means, it is larger in convex order.
+    """
+    common, weight = np.ones((2, 1))
+    for block in same:
+        kinds = _kinds(*block, differs=False)
+        values = np.multiply.outer(common, kinds[:, 0]).ravel()
+        common, which = np.unique(values, return_inverse=True)
+        weight = np.bincount(which.ravel(), np.multiply.outer(weight, kinds[:, 2]).ravel()).astype(np.float64)
+        if len(common) > _COMMON:
+            grid = _grid(float(common[-1]), _COMMON)
+            cell, part = _cells(common, grid)
+            common, spread = grid, np.append(weight * (1 - part), weight * part)
+            weight = np.bincount(np.append(cell, cell + 1), spread).astype(np.float64)
+    return common, weight
 
 
 def _kinds(epsilon: float, share: float, *, differs: bool) -> Array:
@@ -74,17 +95,28 @@ def _times(x0: Array, x1: Array, mass: Array, kinds: Array) -> tuple[Array, Arra
 
 def _on_grid(x0: Array, x1: Array, mass: Array) -> tuple[Array, Array, Array]:
     """Spread terms over the corners of the cells of a grid, keeping means: to larger ones in convex order."""
-    grid = np.exp(np.linspace(0.0, math.log(max(x0.max(), x1.max())), _CELLS + 1))
-    grid[[0, -1]] = 1.0, max(x0.max(), x1.max())
+    grid = _grid(float(max(x0.max(), x1.max())), _CELLS)
     total = np.zeros((_CELLS + 1, _CELLS + 1))
-    cells = [np.clip(np.searchsorted(grid, x, side="right") - 1, 0, _CELLS - 1) for x in (x0, x1)]
-    parts = [(x - grid[cell]) / (grid[cell + 1] - grid[cell]) for x, cell in zip((x0, x1), cells, strict=True)]
+    (one, first), (two, second) = (_cells(x, grid) for x in (x0, x1))
     for i in (0, 1):
         for j in (0, 1):
-            weight = np.abs(1 - i - parts[0]) * np.abs(1 - j - parts[1])
-            np.add.at(total, (cells[0] + i, cells[1] + j), mass * weight)
+            weight = np.abs(1 - i - first) * np.abs(1 - j - second)
+            np.add.at(total, (one + i, two + j), mass * weight)
     at = np.nonzero(total)
     return grid[at[0]], grid[at[1]], total[at]
+
+
+def _grid(most: float, cells: int) -> Array:
+    """Return a grid from 1 on, even in logarithms."""
+    grid = np.exp(np.linspace(0.0, math.log(most), cells + 1))
+    grid[[0, -1]] = 1.0, most
+    return grid
+
+
+def _cells(x: Array, grid: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the cell in which each x lies, and how far on."""
+    cell = np.clip(np.searchsorted(grid, x, side="right") - 1, 0, len(grid) - 2)
+    return cell, (x - grid[cell]) / (grid[cell + 1] - grid[cell])
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class ZeroInflated(Layer):
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
         value, alarms = self.base._curve(epsilon)
-        inflated = np.where(value > 0, up(self.exact_rate + (1 - self.exact_rate) * value), self.exact_rate)
+        inflated = np.where(value == 0, self.exact_rate, up(self.exact_rate + (1 - self.exact_rate) * value))
         return inflated, (1 - self.exact_rate) * alarms
 
     def _beta(self, rates: Array) -> Array:
