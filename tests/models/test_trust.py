@@ -91,3 +91,16 @@ def test_columns_with_much_more_noise_have_weights_of_their_own():
 
     assert groups(a=0.3, b=0.5) == [[1, 2], [0]]
     assert groups(a=0.05, b=3.0) == [[1], [2], [0]]
+
+
+def test_the_summary_states_the_guarantee_that_was_asked_for():
+    schema = vdp.Schema({"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(-1, 1), "y": vdp.Bounded(-8, 8)})
+    table = people(5, 12_000)[["a", "b", "y"]]
+    strict = vdp.calibrate(schema, epsilon=3, unit="attribute").release(table, insecure_seed=5)
+    header = vdp.fit(strict, FORMULA).header
+    assert (header["privacy unit"], header["epsilon"], header["delta"]) == ("attribute", "3", "0")
+    central = vdp.calibrate(schema, epsilon=1, delta=1e-6, shuffled=10_000).release(table, insecure_seed=5)
+    header = vdp.fit(central, FORMULA).header
+    assert header["privacy unit"] == "record, hidden among 12,000 in an order that tells nothing"
+    assert header["epsilon"] == "1"
+    assert 0 < float(header["delta"]) <= 1e-6

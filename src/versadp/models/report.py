@@ -168,14 +168,18 @@ def _few_points(problem: Problem) -> Signed | Drawn:
 
 
 def _header(release: Release) -> dict[str, str]:
-    """Return what the summary says first: mechanism and guarantee."""
-    mechanism, profile = release.mechanism, release.privacy("record")
+    """Return what the summary says first: mechanism and guarantee, as it was asked for where that is known."""
+    mechanism, asked = release.mechanism, release.mechanism.target
+    unit = (asked and asked.unit) or "record"
+    epsilon = EPSILON if asked is None or asked.epsilon is None else asked.epsilon
+    hidden = asked is not None and asked.shuffled is not None
+    profile, among = (release.privacy(unit) if hidden else mechanism.privacy(unit)), release.order.among
     noise = repr(mechanism).removeprefix("<Mechanism: ").removesuffix(">")
     return {
         "mechanism": noise + (", INSECURE (seeded)" if release.insecure else ""),
-        "privacy unit": "record",
-        "epsilon": f"{EPSILON:g}",
-        "delta": f"{profile.delta(EPSILON):.4g}",
+        "privacy unit": unit + (f", hidden among {among:,} in an order that tells nothing" if hidden and among else ""),
+        "epsilon": f"{epsilon:g}",
+        "delta": f"{profile.delta(epsilon):.4g}",
         "delta floor": f"{profile.delta_floor:.4g}",
     }
 

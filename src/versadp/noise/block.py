@@ -88,6 +88,10 @@ class Spec(ABC):
         """Return plain numbers, as they stand in files."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type] # a dataclass
 
+    def telling(self) -> tuple[str, ...]:
+        """Return the names of the numbers that tell most about it, for a line of text; all, unless a spec says so."""
+        return tuple(self.to_dict())
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""

@@ -97,6 +97,10 @@ class Window(Spec):
     delta: float = 0.0
     name: ClassVar[str] = "window"
 
+    def telling(self) -> tuple[str, ...]:
+        """Return what says how much is kept: lattices and windows are many numbers."""
+        return ("epsilon", "delta") if self.delta else ("epsilon",)
+
     def on(self, columns: Mapping[str, Column]) -> WindowBlock:
         """Return the block on these columns."""
         epsilon = inputs.number("epsilon", self.epsilon, *EPSILONS)

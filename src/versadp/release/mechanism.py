@@ -152,7 +152,7 @@ class Mechanism:
 
     def __repr__(self) -> str:
         parts = [f"{len(self._schema.numeric)} numeric, {len(self._schema.categorical)} categorical columns"]
-        for name in dict.fromkeys(name for block in self._blocks for name in block.spec.to_dict()):
+        for name in dict.fromkeys(name for block in self._blocks for name in block.spec.telling()):
             values = sorted({value for block in self._blocks for value in block.parameter(name).values()})
             if values:
                 parts.append(f"{name}={values[0]:g}" + (f"..{values[-1]:g}" if len(values) > 1 else ""))

@@ -32,13 +32,18 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
         How the records are ordered, if that is known.
     """
     lines = [*_noise_words(mechanism, rows), ""]
-    among = _among(mechanism, order)
+    among, promised = _among(mechanism, order), mechanism.target and mechanism.target.shuffled
+    if order is None and promised:
+        least = f"at least {promised:,} records with equal public values"
+        lines += [f"Made for releases of {least}, in an order that tells nothing; smaller ones are refused.", ""]
+        among = promised
     for unit in UNITS:
-        profile = mechanism.privacy(unit)
-        lines += [f"Protecting {_UNIT_WORDS[unit]}:", *_figures_in_words(profile)]
+        lines.append(f"Protecting {_UNIT_WORDS[unit]}:")
         if among is not None:
             lines.append(f"  Among {among:,} records in an order that tells nothing:")
             lines += _figures_in_words(mechanism.privacy(unit, shuffled=among))
+            lines.append("  From someone who knows all the same which row is whose:")
+        lines += _figures_in_words(mechanism.privacy(unit))
     lines += ["", *_order_words(order)]
     lines += [
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
