@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from versadp.correction.model import IndexModel, Records
     from versadp.losses.expansion import Expansion
-    from versadp.noise import Block
+    from versadp.noise.block import Inverse
     from versadp.noise.closed import Complex
     from versadp.noise.units import Units
 
@@ -71,7 +71,7 @@ class Expanded:
     ----------
     model : LinearModel
     units : Units
-    blocks : tuple of Block
+    blocks : tuple of Inverse
         All with `products` in closed form; their columns in the order of the units.
     expansion : Expansion
         Of the model's loss.
@@ -79,7 +79,7 @@ class Expanded:
 
     model: LinearModel
     units: Units
-    blocks: tuple[Block, ...]
+    blocks: tuple[Inverse, ...]
     expansion: Expansion
     names: tuple[str, ...] = ("closed form",)
 
