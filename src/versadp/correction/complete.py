@@ -137,11 +137,11 @@ class Complete(Expanded):
         weight = np.full(len(rows), factor) if some.weight is None else factor * some.weight
         return Alike(rows, form, form.prepare(replace(some, weight=weight), rng))
 
-    def _scores(self, seen: SeenCases, theta: Array, *, hessian: bool) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
+    def weighted_scores(self, seen: SeenCases, theta: Array, *, hessian: bool) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
         """Return scores and Hessian; what is left out has a score of 0."""
         score, bend = np.zeros_like(seen.m), np.zeros((self.model.size, self.model.size))
         for rows, form, part in seen.alike:
-            score[rows], own = replace(form, expansion=self.expansion)._scores(part, theta, hessian=hessian)
+            score[rows], own = replace(form, expansion=self.expansion).weighted_scores(part, theta, hessian=hessian)
             bend += own
         return score, bend
 

@@ -125,15 +125,15 @@ class Expanded:
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
-        score, bend = self._scores(seen, theta, hessian=hessian)
+        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
     def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
         """Return number, sum of scores, of their products and of Hessians."""
-        score, bend = self._scores(seen, theta, hessian=hessian)
+        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
 
-    def _scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
+    def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
         model, (_, weight, shift, block) = self.model, self._columns
         quadratic, cross = self.expansion.quadratic, self.expansion.cross
