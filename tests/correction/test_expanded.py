@@ -22,6 +22,8 @@ EXPANSIONS = {
     "squared": SQUARED,
     "poisson": Poisson().expansion(),
     "series": Expansion(0.5, 0.1, 0.8, (0.3 + 0.1j, -0.2, 0.05j)),
+    "residual": Expansion(0.5, 0.1, 0.8, (0.3 + 0.1j, -0.2, 0.05j), cross=-0.1, along=-1.0),
+    "margin": Expansion(0.0, 0.1, 0.7, (0.3, -0.2), cross=0.9, odd=(0.7, -0.6, 0.8)),
 }
 
 
@@ -58,10 +60,12 @@ def every_output(blocks, record):
 
 def derivatives(expansion, u, y):
     """Return the first two derivatives of an expanded loss, from its formula."""
-    rate = 1j * expansion.base * np.arange(1, 1 + len(expansion.weights))
-    waves = np.array(expansion.weights) * np.exp(rate * u)
-    first = expansion.linear + expansion.quadratic * u - y + (rate * waves).sum().real
-    return first, expansion.quadratic + (rate**2 * waves).sum().real
+    first, second = expansion.linear + expansion.quadratic * u + expansion.cross * y, expansion.quadratic
+    for weights, at in ((expansion.weights, u + expansion.along * y), (expansion.odd, u)):
+        rate = 1j * expansion.base * np.arange(1, 1 + len(weights))
+        waves = np.array(weights) * np.exp(rate * at) * (np.exp(0.5j * np.pi * y) if weights is expansion.odd else 1)
+        first, second = first + (rate * waves).sum().real, second + (rate**2 * waves).sum().real
+    return first, second
 
 
 def spoilt(block):

@@ -12,6 +12,7 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 """
 
 from versadp.correction.analytic import Analytic
+from versadp.correction.complete import closed_form
 from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
@@ -35,5 +36,6 @@ __all__ = [
     "Signed",
     "Stencil",
     "as_linear",
+    "closed_form",
     "stratified",
 ]

@@ -7,10 +7,11 @@ corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x`
     m_j L  <-  m_j (k + b'(c + f)) + f_j (1/weight - 1) b_B'f_B + (shift b)_j,        B the block of column j:
 
 inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
-score of `(quadratic/2) u² + linear u - y u` is `m L` with `L = quadratic u + linear - y`, whether y is public or noisy.
+score of `(quadratic/2) u² + linear u + cross y u` is `m L` with `L = quadratic u + linear + cross y`, public or noisy y.
 
 A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, with
-alpha the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score.
+alpha the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score. A
+response that turns waves too is one more column with a slope of its own, or one more thing that is public.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from versadp.correction.kernel import power_scores
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.wave_kernel import add_waves
 from versadp.errors import ParameterError
+from versadp.losses.expansion import QUARTER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.model import IndexModel, Records
     from versadp.losses.expansion import Expansion
-    from versadp.noise import Block
+    from versadp.noise.block import Inverse
     from versadp.noise.closed import Complex
     from versadp.noise.units import Units
 
@@ -39,6 +41,15 @@ if TYPE_CHECKING:
 
 
 LARGEST = 50.0
+
+
+class Train(NamedTuple):
+    """How waves `e^{i (τ (u + along y) + ahead y)}` turn with the noisy columns: by `τ alpha + fixed`."""
+
+    alpha: Array
+    fixed: Array
+    along: float
+    ahead: float
 
 
 class Seen(NamedTuple):
@@ -60,7 +71,7 @@ class Expanded:
     ----------
     model : LinearModel
     units : Units
-    blocks : tuple of Block
+    blocks : tuple of Inverse
         All with `products` in closed form; their columns in the order of the units.
     expansion : Expansion
         Of the model's loss.
@@ -68,7 +79,7 @@ class Expanded:
 
     model: LinearModel
     units: Units
-    blocks: tuple[Block, ...]
+    blocks: tuple[Inverse, ...]
     expansion: Expansion
     names: tuple[str, ...] = ("closed form",)
 
@@ -114,51 +125,86 @@ class Expanded:
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
-        score, bend = self._scores(seen, theta, hessian=hessian)
+        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
     def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
         """Return number, sum of scores, of their products and of Hessians."""
-        score, bend = self._scores(seen, theta, hessian=hessian)
+        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
 
-    def _scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
+    def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
         model, (_, weight, shift, block) = self.model, self._columns
-        quadratic = self.expansion.quadratic
+        quadratic, cross = self.expansion.quadratic, self.expansion.cross
         level = seen.m @ (quadratic * theta)
-        level += self.expansion.linear - seen.y
+        level += self.expansion.linear
+        level += cross * self._held(seen.y)
         slope = quadratic * self.slope(theta)
         if model.response >= 0:
-            slope[model.response] -= model.coding[1]
+            slope[model.response] += cross * model.coding[1]
         score = np.empty_like(seen.m)
         one_coin = slope * (weight - weight**2)
         power_scores(seen.m, seen.e, block, model.columns, level, one_coin, shift @ slope, score)
         if seen.weight is not None:
             score *= seen.weight[:, None]
         bend = quadratic * seen.squares
-        if self.expansion.weights:
-            bend += self._add_waves(seen, theta, score, hessian=hessian)
+        for weights, train in self._trains(theta):
+            bend += self._add_waves(seen, theta, (weights, train), score, hessian=hessian)
         return score, bend
 
-    def _add_waves(self, seen: Seen, theta: Array, score: Array, *, hessian: bool) -> Array:
-        """Add the scores of the waves, corrected and weighted; return their Hessian."""
+    def _held(self, y: Array) -> Array:
+        """Return a public response where it matters to the loss."""
+        low, high = self.expansion.held
+        return y if self.model.response >= 0 or low == -np.inf else np.clip(y, low, high)
+
+    def _trains(self, theta: Array) -> list[tuple[tuple[complex, ...], Train]]:
+        """Return the waves of an expansion that turn alike, and how they do."""
+        own = self.expansion
+        every = (own.weights, self.train(theta, own.along)), (own.odd, self.train(theta, 0.0, QUARTER))
+        return [(weights, train) for weights, train in every if weights]
+
+    def train(self, theta: Array, along: float = 0.0, ahead: float = 0.0) -> Train:
+        """Return how waves `e^{i (τ (u + along y) + ahead y)}` turn with the noisy columns."""
+        alpha, fixed = self.slope(theta), np.zeros(self.units.dim)
+        if self.model.response >= 0:
+            alpha[self.model.response] += along * self.model.coding[1]
+            fixed[self.model.response] += ahead * self.model.coding[1]
+        return Train(alpha, fixed, along, ahead)
+
+    def _public(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
+        """Return what is public of `u + along y`, centres included, and of `ahead y`."""
+        centre, model = self._columns[0], self.model
+        y = self._held(seen.y) if model.response < 0 else model.coding[0]
+        index = theta[model.open] @ seen.public + train.alpha @ centre + train.along * y
+        return index, np.broadcast_to(train.ahead * y + train.fixed @ centre, index.shape)
+
+    def _add_waves(
+        self, seen: Seen, theta: Array, waves: tuple[tuple[complex, ...], Train], score: Array, *, hessian: bool
+    ) -> Array:
+        """Add the scores of waves, corrected and weighted; return their Hessian."""
         model, (centre, _, _, block) = self.model, self._columns
-        alpha, (waves, base) = self.slope(theta), (self.expansion.weights, complex(self.expansion.base))
-        if np.abs(base.imag * alpha).sum() > LARGEST:
+        (given, train), base = waves, complex(self.expansion.base)
+        if np.abs(base.imag * train.alpha).sum() > LARGEST:
             raise ParameterError("an exponential of the index has left every reasonable model")
-        gain, level, twist = self.factors(alpha, base * np.arange(1, len(waves) + 1))
-        rate, weights = np.array([-base.imag, base.real]), np.array(waves, dtype=complex)
+        gain, level, twist = self.factors(train, base * np.arange(1, len(given) + 1))
+        rate, weights = np.array([-base.imag, base.real]), np.array(given, dtype=complex)
         share = np.ones(len(score)) if seen.weight is None else seen.weight
+        index, turned = self._public(seen, theta, train)
+        ahead = np.zeros((len(self.blocks) + 1, len(score) if train.ahead else 0))
+        if train.ahead:
+            np.add.at(ahead, block, train.fixed[:, None] * seen.e)
+            ahead[-1] = turned
         add_waves(
             seen.e,
             block,
             model.places,
             seen.public,
-            theta[model.open] @ seen.public + alpha @ centre,
-            alpha,
+            index,
+            train.alpha,
             centre,
             rate,
+            ahead,
             np.stack([weights.real, weights.imag], axis=1),
             gain,
             level,
@@ -170,14 +216,16 @@ class Expanded:
         )
         return bend + np.tril(bend, -1).T
 
-    def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64]) -> Complex:
-        """Return the corrected waves of the index of some records at frequencies, (records, M)."""
-        alpha, (centre, _, _, block) = self.slope(theta), self._columns
-        (gain, _, _), (level, _, _), (twist, _, _) = self.factors(alpha, tau)
-        out = np.exp(1j * np.outer(theta[self.model.open] @ seen.public[:, some] + alpha @ centre, tau))
+    def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64], train: Train) -> Complex:
+        """Return the corrected waves of some records at frequencies, (records, M)."""
+        block = self._columns[3]
+        (gain, _, _), (level, _, _), (twist, _, _) = self.factors(train, tau)
+        index, turned = self._public(seen, theta, train)
+        out = np.exp(1j * (np.outer(index[some], tau) + turned[some, None]))
         for number in range(len(self.blocks)):
             own = np.flatnonzero(block == number)
-            phase = np.outer(alpha[own] @ seen.e[np.ix_(own, some)], tau)
+            e = seen.e[np.ix_(own, some)]
+            phase = np.outer(train.alpha[own] @ e, tau) + (train.fixed[own] @ e)[:, None]
             out *= gain[:, number] * np.exp(1j * phase) + (level + 1j * twist)[:, number]
         return np.asarray(out)
 
@@ -187,7 +235,7 @@ class Expanded:
         alpha[self.model.columns[self.model.noisy]] = theta[self.model.noisy]
         return alpha
 
-    def factors(self, alpha: Array, tau: NDArray[Any]) -> list[tuple[Array, ...]]:
+    def factors(self, train: Train, tau: NDArray[Any]) -> list[tuple[Array, ...]]:
         """Return gain, and level by its real and imaginary part, of each block; with derivatives in the slope.
 
         Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks. Gains
@@ -201,7 +249,7 @@ class Expanded:
             own = slice(at, at + len(each.columns))
             # a frequency in a column's own units, by the slope
             by_alpha = np.asarray(tau[:, None] / self.units.unit[own], dtype=np.complex128)
-            found = each.waves(by_alpha * alpha[own])
+            found = each.waves(by_alpha * train.alpha[own] + train.fixed[own] / self.units.unit[own])
             assert found is not None
             gain, level = (
                 (factor.value, factor.first * by_alpha, factor.second * by_alpha[:, :, None] * by_alpha[:, None, :])

@@ -109,11 +109,12 @@ def series(form: Expanded, seen: Seen, theta: Array, loss: IndexLoss) -> tuple[E
     bend = np.maximum(bend, 1e-2 * bend.max())
     base = 2 * np.pi / (STRETCH * law.width)
     tau = base * np.arange(1.0, WAVES + 1)
-    gain = np.abs(form.factors(form.slope(theta), tau)[0][0]).max(axis=1)
+    train = form.train(theta)
+    gain = np.abs(form.factors(train, tau)[0][0]).max(axis=1)
     most = int(np.argmax(np.append(gain > LARGEST, True)))
     some = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
     terms = _terms(u, np.exp(1j * np.multiply.outer(u, tau)), tau)
-    noisy = _terms(seen.m[some] @ theta, form.waves(seen, theta, tau, some), tau)
+    noisy = _terms(seen.m[some] @ theta, form.waves(seen, theta, tau, some, train), tau)
     weight, level = chance / bend, float(chance @ bend)
     best = np.inf
     for count in range(1, most + 1):

@@ -58,6 +58,7 @@ def add_waves(
     alpha: Array,
     centre: Array,
     rate: Array,
+    ahead: Array,
     weights: Array,
     gain: tuple[Array, Array, Array],
     level: tuple[Array, Array, Array],
@@ -83,6 +84,8 @@ def add_waves(
         The slope of the index, and where columns have their e = 0.
     rate : array (2,)
         Real and imaginary part of `i base`, one of which is 0.
+    ahead : array (blocks + 1, n) or (blocks + 1, 0)
+        A phase that all waves have of each block, and of what is public; none if it is empty.
     weights : array (M, 2)
         Real and imaginary part of each wave's weight.
     gain, level, twist : tuples of arrays (M, blocks), (M, columns), (M, columns, columns)
@@ -111,6 +114,10 @@ def add_waves(
         for b in range(blocks + 1):
             turns(phase[b], rate, turn[0, b], turn[1, b])
         now[0], now[1] = 1.0, 0.0
+        if ahead.shape[1]:
+            for b in range(blocks + 1):
+                for k in range(width):
+                    now[0, b, k], now[1, b, k] = math.cos(ahead[b, first + k]), math.sin(ahead[b, first + k])
         score[:], pulled[:], crossed[:], curved[:], straight[:], bowed[:] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for m in range(weights.shape[0]):
             ir, ii = (m + 1) * rate[0], (m + 1) * rate[1]  # iτ

@@ -1,15 +1,24 @@
 """A loss written in terms that noise can be undone in: powers and waves of an index.
 
-    loss(u, y) = linear u + (quadratic/2) u² + Re Σ_m weight_m e^{i m base u} - y u,    up to what does not depend on u
+    loss(u, y) = linear u + (quadratic/2) u² + cross y u
+                 + Re Σ_m weight_m e^{i m base (u + along y)} + Re Σ_m odd_m e^{i (m base u + π y/2)}
 
-Squared loss is such a sum (quadratic 1), and so is Poisson loss (base -i, for a real exponential). Others are near one
-on the interval where their index lies.
+up to what does not depend on u. Squared loss is such a sum (quadratic 1), and so is Poisson loss (base -i, for a real
+exponential). Others are near one on the interval where their argument lies:
+
+    natural     A(u) - y u       cross = -1
+    residual    rho(u - y)       cross = -quadratic, along = -1
+    margin      f(y u), y = ±1   the even part of f is one of u, and the odd one y times one: e^{i π y/2} = i y
+
+A response is undone like any other column: nobody asks whether it is public.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+
+QUARTER = math.pi / 2  # the frequency at which a response of ±1 turns a cosine into a sine
 
 
 @dataclass(frozen=True)
@@ -18,13 +27,19 @@ class Expansion:
 
     Attributes
     ----------
-    linear, quadratic : float
+    linear, quadratic, cross : float
     base : complex
         The lowest frequency; the others are its multiples.
     weights : tuple of complex
         Of each wave.
+    along : float
+        So many times its frequency in the index is a wave's in the response.
+    odd : tuple of complex
+        Of waves that turn with the sign of the response.
     interval : tuple of float
-        Where the index may lie.
+        Where the argument may lie.
+    held : tuple of float
+        Where a public response is taken to be: beyond, the loss is straight and it makes no difference.
 
     Examples
     --------
@@ -37,3 +52,7 @@ class Expansion:
     base: complex = 0.0
     weights: tuple[complex, ...] = ()
     interval: tuple[float, float] = (-math.inf, math.inf)
+    cross: float = -1.0
+    along: float = 0.0
+    odd: tuple[complex, ...] = ()
+    held: tuple[float, float] = (-math.inf, math.inf)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Expanded, as_linear
+from versadp.correction import CustomModel, as_linear, closed_form
 from versadp.correction.series import index_law, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
@@ -25,7 +25,7 @@ from versadp.models.source import MemorySource
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Records
+    from versadp.correction import Expanded, Records
     from versadp.correction.expanded import Seen
     from versadp.engine import Engine
     from versadp.estimation import Moments
@@ -88,12 +88,7 @@ def _form(problem: Problem) -> Expanded | None:
     linear = as_linear(model, problem.units)
     if not natural or model.loss.expansion() is not None or linear is None:
         return None
-    if any(
-        block.products() is None or block.waves(np.zeros((1, len(block.columns)), complex)) is None
-        for block in problem.blocks
-    ):
-        return None
-    return Expanded(*linear, problem.blocks, Expansion())
+    return closed_form(linear, problem.blocks, Expansion(), waves=True)
 
 
 def _start(problem: Problem, form: Expanded, seen: Seen, sample: Records) -> Array:

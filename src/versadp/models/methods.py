@@ -32,6 +32,7 @@ from versadp.correction import (
     Signed,
     Stencil,
     as_linear,
+    closed_form,
 )
 from versadp.errors import ParameterError
 from versadp.losses.base import still_says
@@ -111,10 +112,10 @@ def _need_rate(problem: Problem, what: str) -> None:
 
 def _in_closed_form(problem: Problem) -> Expanded | None:
     """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses."""
-    if isinstance(problem.model, CustomModel) or any(block.products() is None for block in problem.blocks):
+    if isinstance(problem.model, CustomModel):
         return None
     expansion, linear = problem.expansion or problem.model.loss.expansion(), as_linear(problem.model, problem.units)
-    return None if expansion is None or linear is None else Expanded(*linear, problem.blocks, expansion)
+    return None if expansion is None or linear is None else closed_form(linear, problem.blocks, expansion)
 
 
 def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:

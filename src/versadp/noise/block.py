@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from versadp.errors import ParameterError
 from versadp.noise.cost import EVEN
@@ -67,6 +67,30 @@ class Blanket(NamedTuple):
     epsilon: float
     share: float
     off: float
+
+
+class Inverse(Protocol):
+    """What closed forms need of a block."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+
+    def products(self) -> Products | None:
+        """Return what undoes the noise in columns and in products of two."""
+
+    def waves(self, t: Complex) -> Waves | None:
+        """Return what undoes the noise in waves."""
+
+
+class Case(NamedTuple):
+    """What undoes a block's noise for some of the released records, in functions that are 0 where a value is missing.
+
+    It is `factor` times what `block` says, which has no missing values; a factor of 0 leaves the records out.
+    """
+
+    factor: float
+    block: Inverse
 
 
 class Spec(ABC):
@@ -245,6 +269,15 @@ class Block(ABC):
     def waves(self, t: Complex) -> Waves | None:  # noqa: ARG002 - for blocks to override
         """Return what undoes the noise in waves `e^{i t'x}`, t (M, columns), around the centre of `products`."""
         return None
+
+    def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
+        """Return for released records (columns, n) which case each is, and the cases, that of complete ones first.
+
+        None where missing values have no such inverse.
+        """
+        import numpy as np
+
+        return None if self.nullable else (np.zeros(released.shape[1], np.int64), (Case(1.0, self),))
 
     def second(self, released: Array, rng: np.random.Generator) -> Array | None:  # noqa: ARG002 - for blocks to override
         """Return a second randomisation (the paper's Algorithm 1, step 2) if this noise has one."""

@@ -41,7 +41,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec
-from versadp.noise.closed import Products, Waves, product_of, spread_ratio
+from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, window_decoders, window_median
 from versadp.noise.points import How, Points, product
 from versadp.noise.window_design import best_window, mean_variance
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.closed import Complex
+    from versadp.noise.block import Case
+    from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders
     from versadp.privacy import PrivacyProfile
@@ -475,24 +476,18 @@ class WindowBlock(Block):
         return self.kept > 0 and not self.nullable
 
     def products(self) -> Products | None:
-        """Return the inverse of products: `e/kappa`, less what windows and redrawn records add to squares.
-
-        (x_j - c_j)(x_l - c_l) <- e_j e_l/kappa,
-        (x_j - c_j)^2 <- e_j^2/kappa + (1 - 1/kappa) h^2 ((m + w)^2 - 1)/12 - h^2 (w^2 - 1)/12,    h the step
-        """
-        if not self._is_even:
-            return None
-        drawn, near = (((np.array(n) ** 2 - 1.0) * self.step**2 / 12) for n in (self.outputs, self.window))
-        centre = np.array([(low + high) / 2 for low, high in self.bounds])
-        return Products(centre, 1 / self.keep, np.diag((1 - 1 / self.keep) * drawn - near))
+        """Return the inverse of columns and of products of two (`complete.py`)."""
+        return lattices(self, 1 / self.keep).products() if self._is_even else None
 
     def waves(self, t: Complex) -> Waves | None:
-        """Return the inverse of waves: `(e^{i t'e}/kappa + (1 - 1/kappa) mean over outputs) / mean over a window`."""
-        if not self._is_even:
+        """Return the inverse of waves."""
+        return lattices(self, 1 / self.keep).waves(t) if self._is_even else None
+
+    def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
+        """Return complete records and others, as far as numbers go: categories are seen through indicators."""
+        if not self.kept or any(self.category):
             return None
-        near, drawn = (np.array(n) * self.step / 2 for n in (self.window, self.outputs))
-        gain = product_of(spread_ratio(t, self.step / 2, near), 1 / self.keep)
-        return Waves(gain, product_of(spread_ratio(t, drawn, near), 1 - 1 / self.keep))
+        return complete_cases(self, released)
 
     def point_count(self, how: How) -> int:
         """Return the points of the released record and of its draws."""
