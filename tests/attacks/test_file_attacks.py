@@ -84,7 +84,7 @@ def test_without_an_id_a_second_release_is_refused(tmp_path, change, scale):
     first = write(people(), tmp_path / "d.parquet")
     second = write(change(people()), tmp_path / "e.parquet")
     release_file(first, tmp_path / "one", mechanism(), state=tmp_path / "state")
-    with pytest.raises(SpentError, match="without an id"):
+    with pytest.raises(SpentError, match="without the same id"):
         release_file(second, tmp_path / "two", mechanism(scale=scale), state=tmp_path / "state")
     assert not (tmp_path / "two").exists()
     if scale == 1.0 and change(people()).equals(people()):

@@ -6,8 +6,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 from versadp.errors import ReleaseError, StateError
-from versadp.release.files.refusals import refuse_again, refuse_unfinished
+from versadp.release.files.refusals import refuse_spent, refuse_strangers, refuse_unfinished
 from versadp.release.ledger.entries import Abandon, Append, Begin
+from versadp.release.ledger.exposure import exposure_before
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,10 @@ def begin(
     refuse_unfinished(known)
     if known and not state.first.shared:
         raise StateError("this state folder belongs to another release", hint="choose one with --state")
-    refuse_again(state.first.budget, known, mechanism, charge, again)
+    exposure, column = exposure_before(state.ledger), mechanism.schema.id
+    refuse_strangers(exposure, column, again)
+    if column is None:  # with an id everybody is looked up, one by one
+        refuse_spent(exposure, state.first.budget, charge, again)
     name, secret = state.new_key(key)
     state.ledger.add(
         Begin(
@@ -51,6 +55,7 @@ def begin(
 def begin_append(state: State, name: str, again: str) -> None:
     """Write the intent to append to a release to the disk."""
     refuse_unfinished(state.ledger.histories.values())
+    refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, again)
     state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), again))
 
 

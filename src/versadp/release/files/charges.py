@@ -63,7 +63,7 @@ def whole(epsilon: float, delta: float) -> tuple[int, int]:
 
 
 def allowance(epsilon: float, delta: float) -> tuple[int, int]:
-    """Return a budget in whole units, rounded down.
+    """Return a budget in whole units, rounded down, and below the largest charge, which stands for any larger one.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def allowance(epsilon: float, delta: float) -> tuple[int, int]:
     (300000, 0)
     """
     exact = _exact(epsilon, delta)
-    return min(math.floor(exact[0]), _MOST), math.floor(exact[1])
+    return min(math.floor(exact[0]), _MOST - 1), math.floor(exact[1])
 
 
 def _exact(epsilon: float, delta: float) -> tuple[Fraction, Fraction]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.release.ledger.exposure import Exposure
     from versadp.release.mechanism import Mechanism
 
     Rows = NDArray[np.uint64]
@@ -75,7 +76,7 @@ class Screen:
     key: bytes
     release: str
     charge: tuple[int, int]
-    before: People
+    before: Exposure
     budget: tuple[int, int] | None
     again: str
     skipped: int = 0
@@ -83,27 +84,29 @@ class Screen:
 
     def __call__(self, batches: Iterable[tuple[pa.RecordBatch, float]]) -> Iterator[Screened]:
         """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
-        now = People()
+        column = self.mechanism.schema.id
+        assert column is not None
+        now, known_before = People(), self.before.known(column)
         repeats = refused = spent = 0
         for batch, share in batches:
             rows = self._rows(batch)
-            found, current = self.before.find(rows), now.find(rows)
+            found, current = known_before.find(rows), now.find(rows)
             repeats += int(current.known.sum()) + len(rows) - len(np.unique(rows[:, 0]))
             known = found.known & ~found.same
             over = np.zeros(len(rows), np.bool_)
             if self.budget is not None:
-                total = found.spent + np.array(self.charge, np.uint64)
+                total = self.before.of(column, found) + np.array(self.charge, np.uint64)
                 over = ~found.same & np.any(total > np.array(self.budget, np.uint64), axis=1)
             refused += int(known.sum()) if self.again == "refuse" else 0
             spent += int(over.sum())
-            now.add(rows)
+            now.add(rows, 0)
             if repeats or refused or spent:
                 continue  # to the end, for the whole count; nothing more is released
             self.skipped += int(found.same.sum())
             self.charged += int(known.sum())
             fresh = ~found.same
             yield (batch, rows, share) if fresh.all() else (batch.filter(pa.array(fresh)), rows[fresh], share)
-        _refuse(self.mechanism.schema.id, repeats, refused, spent)
+        _refuse(column, repeats, refused, spent)
 
     def _rows(self, batch: pa.RecordBatch) -> Rows:
         schema = self.mechanism.schema

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
 from versadp.release.files.charges import spelled
+from versadp.release.ledger.exposure import VOUCHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from versadp.release.ledger.exposure import Exposure
     from versadp.release.ledger.history import History
     from versadp.release.mechanism import Mechanism
 
@@ -27,23 +29,27 @@ def refuse_unfinished(known: Iterable[History]) -> None:
             )
 
 
-def refuse_again(
-    budget: tuple[int, int] | None, known: list[History], mechanism: Mechanism, charge: tuple[int, int], again: str
-) -> None:
-    """Refuse a further release of people who cannot be told from those released before, or who have no budget left."""
-    blind = [history.begin for history in known if mechanism.schema.id is None or not history.begin.names_people]
-    if blind and again == "refuse":
+def refuse_strangers(exposure: Exposure, column: str | None, again: str) -> None:
+    """Refuse people who cannot be told from those released before, unless they are to be charged or vouched for."""
+    strange = exposure.strange(column)
+    if strange and again == "refuse":
         raise SpentError(
-            f"this state folder holds {len(blind)} earlier release{'s' * (len(blind) > 1)}, and without an id column "
-            "in both nobody can tell whether the same people are in this one",
-            hint="give the schema an id; or charge everybody: again='charge'; or vouch for it: again='others'",
+            f"people were released {strange} time{'s' * (strange > 1)} before, and without the same id column in both "
+            "nobody can tell whether they are here again",
+            hint="give the schema that id; or charge everybody for both: again='charge'; or, without an id, vouch that "
+            "these are other people: again='others'",
         )
-    spent = [begin.charge for begin in blind if again == "charge" and begin.again != "others"]
-    total = tuple(sum(column) for column in zip(charge, *spent, strict=True))
-    if budget is not None and any(cost > limit for cost, limit in zip(total, budget, strict=True)):
+
+
+def refuse_spent(exposure: Exposure, budget: tuple[int, int] | None, charge: tuple[int, int], again: str) -> None:
+    """Refuse a release without an id column if anybody who may be in it would be charged more than the budget."""
+    if budget is None:
+        return
+    most = (0, 0) if again == VOUCHED else exposure.most()
+    total = most[0] + charge[0], most[1] + charge[1]
+    if any(cost > limit for cost, limit in zip(total, budget, strict=True)):
         raise SpentError(
-            f"the budget is spent: {spelled(budget)} a person, and this release would make it "
-            f"{spelled((total[0], total[1]))}",
+            f"the budget is spent: {spelled(budget)} a person, and this release would make it {spelled(total)}",
             hint="release nothing more of these people, or with more noise",
         )
 

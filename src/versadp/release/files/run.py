@@ -27,7 +27,7 @@ from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
 from versadp.release.folder.parts import part_rows
 from versadp.release.ledger.entries import Done, Output, Part, Publish, Sort
-from versadp.release.ledger.people import People
+from versadp.release.ledger.exposure import exposure_before
 from versadp.release.path.order import KEPT, Alike, Order, lots_of
 from versadp.release.path.table import warn_outside
 
@@ -190,12 +190,12 @@ class Run:
         return pieces(telling(screened, self.feed.progress), job.rows, source.columns, empty=empty)
 
     def _screen(self) -> Screen:
-        before, ledger, begin = People(), self.state.ledger, self.intake.begin
-        for part, rows in ledger.people(before=begin):
-            if ledger.histories[part.release].intakes[part.intake].status != "abandoned":
-                before.add(rows)
+        before = exposure_before(self.state.ledger, self.intake.begin)
         charge, budget = self.history.begin.charge, self.state.first.budget
-        return Screen(self.mechanism, self.state.digest_key, self.name, charge, before, budget, begin.again)
+        if self.intake.publish is not None:  # what was announced is paid for, also by an older rule
+            budget = None
+        again = self.intake.begin.again
+        return Screen(self.mechanism, self.state.digest_key, self.name, charge, before, budget, again)
 
     def _mark(self, made: Made) -> None:
         """Give a part its name and write it into the ledger; or check that it is the part that the ledger knows."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.release.ledger.entries import Append, Begin
-
 LEDGER, ANCHOR = "ledger.sqlite", "anchor.json"
 _START = bytes(32)
 _TABLES = """
@@ -123,9 +121,9 @@ class Ledger:
         remember(self._heads(1), number, head)
         reached(f"after {entry.kind} entry")
 
-    def people(self, before: Begin | Append) -> Iterator[tuple[Part, NDArray[np.uint64]]]:
-        """Yield each part's entry and its people, one row a person, sorted by tag, up to a given entry."""
-        for entry in self.entries[: self.entries.index(before)]:
+    def people(self, end: int) -> Iterator[tuple[Part, NDArray[np.uint64]]]:
+        """Yield each part's entry and its people, one row a person, sorted by tag, of the first `end` entries."""
+        for entry in self.entries[:end]:
             if not isinstance(entry, Part) or entry.people is None:
                 continue
             place = (entry.release, entry.intake, entry.number)

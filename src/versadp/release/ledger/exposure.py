@@ -1,0 +1,128 @@
+"""What a person was charged already, at the most, by all that the ledger knows: one rule for every sequence of intakes.
+
+    charge(p) = own(p) + max over starts t before p's first intake of
+                [ charge of t + blind charges after t + over other id columns: the most of anybody first seen after t ]
+
+An intake is *blind* if it has no id column: anybody may be in it. One that was vouched for (`again="others"`) has only
+people who are in no intake before it, so whoever is in it starts there; t is such an intake, or the beginning, which
+costs nothing. Ids of one column tell people apart, and tell nothing about ids of another. `docs/charging.md` has the
+proof that nobody's true cost is larger, and that it can be as large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.release.ledger.entries import Append, Begin
+from versadp.release.ledger.people import Found, People
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from versadp.release.ledger.ledger import Ledger
+
+    Rows = NDArray[np.uint64]
+
+VOUCHED = "others"
+
+
+@dataclass(frozen=True)
+class Charged:
+    """One intake as charges see it: its place in the ledger, its id column, its cost, and if it was vouched for."""
+
+    when: int
+    id: str | None
+    charge: tuple[int, int]
+    vouched: bool = False
+
+
+class Exposure:
+    """What was charged by all intakes up to some entry of a ledger.
+
+    Parameters
+    ----------
+    intakes : iterable of Charged
+        In the order of the ledger.
+    read : callable
+        Gives who was in the intakes with an id: intake and rows of `People`. Called once, if anybody asks.
+
+    Examples
+    --------
+    Two blind releases of 1 and, between them, one of 3 whose people are others:
+
+    >>> steps = [Charged(1, None, (1, 0)), Charged(2, None, (3, 0), vouched=True), Charged(3, None, (1, 0))]
+    >>> Exposure(steps, lambda: []).most()
+    (4, 0)
+    """
+
+    def __init__(self, intakes: Iterable[Charged], read: Callable[[], Iterable[tuple[Charged, Rows]]]) -> None:
+        self.intakes = tuple(intakes)
+        self._read = read
+        self._worst: dict[str | None, Rows] = {}
+
+    @cached_property
+    def _people(self) -> dict[str, People]:
+        people: dict[str, People] = {}
+        for intake, rows in self._read():
+            assert intake.id is not None
+            people.setdefault(intake.id, People()).add(rows, intake.when)
+        return people
+
+    def known(self, column: str) -> People:
+        """Return who was released by their ids in a column."""
+        return self._people.get(column, People())
+
+    def strange(self, column: str | None) -> int:
+        """Return how many intakes may hold anybody, as far as ids in this column can tell."""
+        return sum(column is None or intake.id != column for intake in self.intakes)
+
+    def of(self, column: str | None, found: Found) -> Rows:
+        """Return what people were charged already, at the most, one pair each; `found` by their ids in this column."""
+        vouched = np.array([intake.when for intake in self.intakes if intake.vouched], np.uint64)
+        # the last start before their first intake; the one at the beginning is before everything
+        return np.asarray(found.spent + self._elsewhere(column)[np.searchsorted(vouched, found.first)])
+
+    def most(self) -> tuple[int, int]:
+        """Return what anybody at all was charged already, at the most."""
+        epsilon, delta = self._elsewhere(None)[-1].tolist()
+        return epsilon, delta
+
+    def _elsewhere(self, column: str | None) -> Rows:
+        """Return what is charged besides what ids in a column tell, at the most, by the last start that can be."""
+        if column not in self._worst:
+            starts = [Charged(-1, None, (0, 0)), *(intake for intake in self.intakes if intake.vouched)]
+            others = [people.all() for name, people in self._people.items() if name != column]
+            costs = np.array([self._after(start, others) for start in starts], np.uint64)
+            self._worst[column] = np.maximum.accumulate(costs, axis=0)
+        return self._worst[column]
+
+    def _after(self, start: Charged, others: list[Found]) -> Rows:
+        blind = [i.charge for i in self.intakes if i.id is None and not i.vouched and i.when > start.when]
+        named = [found.spent[found.first.astype(np.int64) > start.when].max(axis=0, initial=0) for found in others]
+        return np.asarray(np.sum([start.charge, *blind, *named], axis=0, dtype=np.uint64))
+
+
+def exposure_before(ledger: Ledger, entry: Begin | Append | None = None) -> Exposure:
+    """Return what was charged by all that the ledger knows, or by what it knew when an intake was begun."""
+    end = len(ledger.entries) if entry is None else ledger.entries.index(entry)
+    steps: dict[tuple[str, int], Charged] = {}
+    for when, begun in enumerate(ledger.entries[:end]):
+        if isinstance(begun, Begin | Append):
+            history = ledger.histories[begun.release]
+            if history.intakes[begun.intake].status != "abandoned":
+                column = history.begin.noise.schema.id
+                vouched = column is None and begun.again == VOUCHED
+                steps[begun.release, begun.intake] = Charged(when, column, history.begin.charge, vouched)
+
+    def read() -> Iterator[tuple[Charged, Rows]]:
+        for part, rows in ledger.people(end):
+            if (part.release, part.intake) in steps:
+                yield steps[part.release, part.intake], rows
+
+    return Exposure(steps.values(), read)
