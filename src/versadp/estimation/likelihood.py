@@ -90,12 +90,12 @@ class Likelihood:
     @property
     def coefficients(self) -> int:
         """How many coefficients the index has."""
-        return int(sum(map(len, self.terms)))
+        return sum(map(len, self.terms))
 
     @property
     def size(self) -> int:
         """How many parameters there are."""
-        return self.coefficients + self.law.scaled + self.public * self.points.shape[1]
+        return self.coefficients + int(self.law.scaled) + self.public * len(self.points.T)
 
     def sums(self, lot: Lot, eta: Array, weights: Array) -> tuple[float, Array, Array, Array]:
         """Return log likelihood, sums, products and counts of a lot at parameters and weights."""
