@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from versadp.inference import Results
 
 LOSSES = ("squared", "logistic", "check", "hinge", "huber", "poisson")
-METHODS = ("efficient", "analytic", "drcl", "sdrcl", "sl", "naive")
+METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
 EXTENSIONS = ("none", "zero", "clip", "damped")
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from versadp.losses.expansion import Expansion
     from versadp.losses.line import Line
+    from versadp.losses.response_law import ResponseLaw
 
     Array = NDArray[np.float64]
     Predict = Callable[..., Array]
@@ -202,6 +203,10 @@ class IndexLoss(ABC):
 
     def expansion(self) -> Expansion | None:
         """Return the loss as a sum of powers and waves of the index, where it is just that."""
+        return None
+
+    def response_law(self) -> ResponseLaw | None:
+        """Return the law of the response whose negative log density the loss is, where it is one."""
         return None
 
     # the scale of the residuals, for losses whose parameters are multiples of it --------------------------------------

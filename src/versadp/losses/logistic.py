@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, saved_as
+from versadp.losses.base import IndexLoss, saved_as, still_says
 from versadp.losses.closed import FAR, GRID, Closed
 from versadp.losses.quadrature import by_rule, few
+from versadp.losses.response_law import Bernoulli
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
+    from versadp.losses.response_law import ResponseLaw
 
 
 class Logistic(IndexLoss):
@@ -49,6 +51,10 @@ class Logistic(IndexLoss):
     def mean(self, u: Array) -> Array:
         """Return the probability of y = 1."""
         return _sigmoid(u)
+
+    def response_law(self) -> ResponseLaw | None:
+        """Return the law that it is the negative log density of."""
+        return Bernoulli() if still_says(self, "response_law", ("value", "derivatives")) else None
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool

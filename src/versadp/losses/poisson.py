@@ -12,9 +12,11 @@ import numpy as np
 from versadp.errors import DataError, ParameterError
 from versadp.losses.base import IndexLoss, saved_as, still_says
 from versadp.losses.expansion import Expansion
+from versadp.losses.response_law import Counts
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
+    from versadp.losses.response_law import ResponseLaw
 
 LARGEST = 50.0  # e^50: an index beyond it has left every reasonable model
 
@@ -58,6 +60,10 @@ class Poisson(IndexLoss):
         if not still_says(self, "expansion", ("value", "derivatives")):
             return None
         return Expansion(base=-1j, weights=(1.0,))
+
+    def response_law(self) -> ResponseLaw | None:
+        """Return the law that it is the negative log density of."""
+        return Counts() if still_says(self, "response_law", ("value", "derivatives")) else None
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool

@@ -11,10 +11,12 @@ import numpy as np
 
 from versadp.losses.base import IndexLoss, still_says, zeros
 from versadp.losses.expansion import Expansion
+from versadp.losses.response_law import Normal
 from versadp.losses.starts import least_squares
 
 if TYPE_CHECKING:
     from versadp.losses.base import Array
+    from versadp.losses.response_law import ResponseLaw
 
 
 class Squared(IndexLoss):
@@ -50,6 +52,10 @@ class Squared(IndexLoss):
     def expansion(self) -> Expansion | None:
         """Return `u^2/2 - y u`."""
         return Expansion(quadratic=1.0) if still_says(self, "expansion", ("value", "derivatives")) else None
+
+    def response_law(self) -> ResponseLaw | None:
+        """Return the law that it is the negative log density of."""
+        return Normal() if still_says(self, "response_law", ("value", "derivatives")) else None
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool

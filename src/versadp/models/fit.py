@@ -32,6 +32,7 @@ from versadp.losses import as_loss
 from versadp.models.basis import in_basis
 from versadp.models.expanding import expanded, serves
 from versadp.models.given import record_weights, vector
+from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
@@ -103,7 +104,8 @@ def fit(
         "squared", "logistic", "check", "hinge", "huber", "poisson"; an object of `versadp.losses` such as
         `Check(tau=0.9)`, `Mean("age")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your own.
     method : str
-        "efficient" (default), "analytic", "drcl", "sdrcl", "sl", or "naive" for comparison.
+        "efficient" (default), "analytic", "drcl", "sdrcl", "sl", or "naive" for comparison; "likelihood" is more
+        precise for few noisy columns, and assumes that the response follows the law that the loss belongs to.
     extension : str or Extension, optional
         "none", "zero", "clip" or "damped", for methods other than "efficient".
     draws : int
@@ -142,6 +144,9 @@ def fit(
         raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
     begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
+    if method == "likelihood":
+        refuse_options(extension=extension, start=start, weights=weights)
+        return fit_likelihood(opened, formula, minimised, as_engine(engine))
     weighed, size = record_weights(weights, opened), None if begin is None else begin.size
     problem = make_problem(opened, formula, minimised, weighed, size)
     # functions of a user need not be safe on threads

@@ -6,6 +6,7 @@
 | drcl | signed draws, any extension | any loss, exact rate above 0 |
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
+| likelihood | none: `likelihood.py` assumes the law of the response | squared, logistic, poisson; few columns |
 | efficient | the combination of `docs/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
 These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
@@ -42,7 +43,7 @@ from versadp.noise.points import How, check_count
 if TYPE_CHECKING:
     from versadp.models.problem import Problem
 
-METHODS = ("efficient", "analytic", "drcl", "sdrcl", "sl", "naive")
+METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
 FADES = (0.15, 0.5, 1.5)  # of the smooth engine, in noise units
 DRAWN_FADES = (0.3, 1.0)
 ROUNDING = 0.1

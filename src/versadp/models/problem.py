@@ -126,7 +126,7 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
-    design = None if formula is None else make_design(formula, schema, partial(_public_levels, release))
+    design = None if formula is None else make_design(formula, schema, partial(public_levels, release))
     if not schema.numeric and (design is None or not design.coded):
         raise ParameterError(
             "the release has no noisy numeric column", hint="a category stands in a formula, e.g. y ~ C(region)"
@@ -136,7 +136,7 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
     return _formula_problem(release, design, loss, weights)
 
 
-def _public_levels(release: Release, name: str) -> list[str] | None:
+def public_levels(release: Release, name: str) -> list[str] | None:
     """Return the values of a public column that holds text, over all records; None if it holds numbers."""
     if name not in release.mechanism.schema.public or is_number(release.types.field(name).type):
         return None
@@ -184,10 +184,10 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     schema, size = release.mechanism.schema, len(design.names)
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records")
-    public = _public_columns(release, design)
+    public = public_columns(release, design)
     blocks = _coded(_touched(release, set(design.used)), design, schema)
     units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
-    coding = _coding(release, design, loss) if design.response == PUBLIC else None
+    coding = response_coding(release, design, loss) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
     natural = loss.natural and units.exact_rate is None
     linear = design.linear and (design.response == PUBLIC or loss.residual or natural)
@@ -384,7 +384,7 @@ def _quantile(loss: Any, units: Units) -> Question:
     return Question(loss.share, (low, high), float(units.step[j]))
 
 
-def _coding(release: Release, design: Design, loss: IndexLoss) -> Callable[[Array], Array]:
+def response_coding(release: Release, design: Design, loss: IndexLoss) -> Callable[[Array], Array]:
     """Return the map of a public response to what the loss needs, fixed by all records and not by some."""
     if loss.classes is None:
         return loss.coding()
@@ -398,7 +398,7 @@ def _coding(release: Release, design: Design, loss: IndexLoss) -> Callable[[Arra
     return loss.coding(np.array(sorted(seen)))
 
 
-def _public_columns(release: Release, design: Design) -> tuple[str, ...]:
+def public_columns(release: Release, design: Design) -> tuple[str, ...]:
     """Return the public columns that a formula uses; they must hold numbers."""
     used = tuple(name for name in design.used if name in release.mechanism.schema.public)
     numbers = public_numbers(release)

@@ -74,7 +74,7 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else problem.design.formula,
-        header=_header(release),
+        header=header(release),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
@@ -167,7 +167,7 @@ def _few_points(problem: Problem) -> Signed | Drawn:
     return Signed(problem.model, problem.units, (Extension(),), near=2, far=2)
 
 
-def _header(release: Release) -> dict[str, str]:
+def header(release: Release) -> dict[str, str]:
     """Return what the summary says first: mechanism and guarantee, as it was asked for where that is known."""
     mechanism, asked = release.mechanism, release.mechanism.target
     unit = (asked and asked.unit) or "record"

@@ -8,6 +8,7 @@ about its noise, so that nothing outside this room asks what kind it is:
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
     part, products, waves                       shortcuts of the inverse, for noise that has them
+    cells, law                                  how likely every output is, for likelihoods
 
 **Missing values** are NaN, coming and going. As content a missing value is a whole number that no value has, if it is
 private who is missing, so that noise hides it like any other; if that is public it stays NaN, and noise leaves it so.
@@ -287,6 +288,30 @@ class Block(ABC):
         """Return units in which the noise is ZIL(r, I), if there are such: the shortcuts of `correction/` need them."""
         return None
 
+    # likelihood -----------------------------------------------------------------------------------------------------
+
+    def cells(self, column: str, declared: Column, most: int) -> Array | None:  # noqa: ARG002 - for blocks to override
+        """Return what values of a column are told apart, (2, cells): ends of at most so many cells of its domain."""
+        return None
+
+    def law(self, columns: tuple[str, ...], seen: Array, low: Array, high: Array) -> Array:  # noqa: ARG002 - as above
+        """Return the probability of outputs of some columns, given values that lie anywhere in a cell, (rows, cells).
+
+        Parameters
+        ----------
+        columns : tuple of str
+            Some of the block's, in its order; the law is theirs alone.
+        seen : array (columns, rows)
+            Released, as `points` takes them; none is missing.
+        low, high : array (columns, cells)
+            Ends of the cells, as `cells` gives them; values are spread evenly in between.
+        """
+        raise ParameterError(
+            f"{self.spec.name} noise does not say how likely its outputs are", hint="use method 'efficient'"
+        )
+
+    # files, and how they were changed ---------------------------------------------------------------------------------
+
     def grid(self) -> dict[str, int]:
         """Return the m of each column's grid, `lower + k * width / 2^m`, for columns that have one."""
         return {}
@@ -300,8 +325,6 @@ class Block(ABC):
         if isinstance(value, Mapping):
             return dict(value)
         return dict.fromkeys(self.columns, value) if isinstance(value, int | float) else {}
-
-    # files ----------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return the block as it stands in files."""

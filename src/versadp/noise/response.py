@@ -220,3 +220,13 @@ class ResponseBlock(Block):
         values = level.astype(float)[None]
         self.to_values(values)
         return Points(record, {self.column: np.where(unseen[record], np.nan, values[0])}, weight[level, record])
+
+    def cells(self, column: str, declared: Column, most: int) -> Array:  # noqa: ARG002 - every level is a cell
+        """Return the levels, half a step to each side."""
+        levels = np.arange(self.levels, dtype=float)
+        return np.stack([levels - 0.5, levels + 0.5])
+
+    def law(self, columns: tuple[str, ...], seen: Array, low: Array, high: Array) -> Array:  # noqa: ARG002 - one column
+        """Return `keep` for the same level, and an even share of the rest for all."""
+        same = (seen[0][:, None] > low[0]) & (seen[0][:, None] < high[0])
+        return np.asarray(self.keep * same + (1 - self.keep) / self.levels)

@@ -534,3 +534,29 @@ class WindowBlock(Block):
         weight = np.concatenate([ones, ones, -ones, wide, -wide, np.ones(lost.size)])
         order = np.argsort(record, kind="stable")
         return Points(record[order], {self.columns[j]: low + step * place[order]}, weight[order])
+
+    # likelihood -----------------------------------------------------------------------------------------------------
+
+    def cells(self, column: str, declared: Column, most: int) -> Array:  # noqa: ARG002 - the lattice says it
+        """Return the lattice, neighbouring points together where they are too many; ends lie between points."""
+        j = self.columns.index(column)
+        count = self.last[j] + 1
+        ends = np.rint(np.linspace(0, count, min(most, count) + 1)) - 0.5
+        ends = self.bounds[j][0] + self.step[j] * ends
+        return np.stack([ends[:-1], ends[1:]])
+
+    def law(self, columns: tuple[str, ...], seen: Array, low: Array, high: Array) -> Array:
+        """Return `keep Π overlap/(cell * w) + (1 - keep) Π 1/outputs`.
+
+        An output stands for the w values around it, each from half a step below to half a step above, so that the share
+        of a cell that may have led to it is the overlap of two intervals, exactly.
+        """
+        kept, drawn = np.ones((seen.shape[1], low.shape[1])), 1.0
+        for j, z, start, end in zip(map(self.columns.index, columns), seen, low, high, strict=True):
+            half = self.window[j] * self.step[j] / 2
+            overlap = np.minimum(z[:, None] + half, end) - np.maximum(z[:, None] - half, start)
+            kept *= np.clip(overlap, 0.0, None) / ((end - start) * self.window[j])
+            drawn /= self.outputs[j]
+        kept *= self.keep
+        kept += (1 - self.keep) * drawn
+        return kept

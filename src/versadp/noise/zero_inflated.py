@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_NEAR = {1: 0.25, 2: 0.342, 3: 0.414}  # of a cell's size: E r, exp(E log r), 1/E(1/r) around the middle of a ball
+
 
 @dataclass(frozen=True)
 class ZeroInflated(Spec):
@@ -380,3 +382,39 @@ class ZeroInflatedBlock(Block):
         record, draw = np.nonzero(weight.T)
         columns = {name: places[draw, record, j] for j, name in enumerate(self.columns)}
         return Points(record, columns, weight[draw, record])
+
+    # likelihood -----------------------------------------------------------------------------------------------------
+
+    def cells(self, column: str, declared: Column, most: int) -> Array:
+        """Return equal cells of the domain; where values are known to be few, each of them, as wide as a grid step."""
+        j = self.columns.index(column)
+        lower, upper, half = self.lower[j], self.upper[j], self.step[j] / 2
+        steps = declared.steps if isinstance(declared, Bounded) else None
+        if steps is not None and steps < most:
+            values = np.linspace(lower, upper, steps + 1)
+            return np.stack([values - half, values + half])
+        ends = np.linspace(lower - half, upper + half, most + 1)
+        return np.stack([ends[:-1], ends[1:]])
+
+    def law(self, columns: tuple[str, ...], seen: Array, low: Array, high: Array) -> Array:
+        """Return `r 1{z in the cell}/cell + (1 - r) SL(z - middle)`, times a grid step in every column.
+
+        Symmetric Laplace noise with fewer columns is symmetric Laplace noise, and an unchanged record tells the cell
+        that it lies in. Away from its pole the density has `Δg = 2g`, so that spreading a value over a cell multiplies
+        it by the same number everywhere; near it the radius is at least what the cell's mean radius is (`_NEAR`).
+        """
+        from versadp.privacy.curves.radial import log_density
+
+        at = [self.columns.index(name) for name in columns]
+        sigma, dim = self.sigma[at], len(at)
+        square, inside, size = 0.0, True, 1.0
+        for z, start, end, scale in zip(seen, low, high, sigma, strict=True):
+            square = square + ((z[:, None] - (start + end) / 2) / scale) ** 2
+            inside = inside & (z[:, None] >= start) & (z[:, None] < end)
+            size = size * (end - start) / scale
+        radius = np.sqrt(np.maximum(square, (_NEAR[min(dim, 3)] * size ** (1 / dim)) ** 2))
+        out = np.exp(log_density(dim, radius))
+        out *= 1 - self.exact_rate
+        if self.exact_rate:
+            out += self.exact_rate * inside / size
+        return np.asarray(out * np.prod(self.step[at] / sigma))

@@ -1,0 +1,126 @@
+"""The natural histogram of a noisy column: the law on its cells under which what was released is likeliest.
+
+    maximise Σ_z n_z log Σ_s f_s P(z | cell s)      over f >= 0, Σ f = 1;    n_z records show z
+
+It is the likelihood of `mixture.py` without a response. Where the noise is randomised response and no share comes out
+negative, it is the inverted table of shares. Standard errors are from the information about f, under Σ f = 1; cells
+finer than the noise lets anyone see have wide ones, however smooth the histogram looks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp import inputs
+from versadp.errors import DataError, ParameterError
+from versadp.estimation.mixture import Sums, maximise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.noise import Block
+    from versadp.schema import Column
+
+    Array = NDArray[np.float64]
+
+AT_ONCE = 2_000_000  # pairs of outputs and cells
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of the cells of a column.
+
+    Attributes
+    ----------
+    low, high : array (cells,)
+        Ends of the cells.
+    share : array (cells,)
+    cov : array (cells, cells)
+        Of the shares.
+    """
+
+    low: Array
+    high: Array
+    share: Array
+    cov: Array
+
+    @property
+    def middle(self) -> Array:
+        """The middle of each cell."""
+        return (self.low + self.high) / 2
+
+    @property
+    def error(self) -> Array:
+        """Standard errors of the shares."""
+        return np.sqrt(np.diag(self.cov))
+
+    def band(self, level: float = 0.95) -> Array:
+        """Return confidence intervals of the shares, cut to what a share can be, (cells, 2)."""
+        from scipy.special import ndtri
+
+        reach = ndtri((1 + inputs.number("level", level, 0, 1)) / 2) * self.error
+        return np.clip(np.stack([self.share - reach, self.share + reach], axis=1), 0.0, 1.0)
+
+    def joined(self, count: int) -> Histogram:
+        """Return neighbouring cells together, `count` at a time: coarser, and better known."""
+        starts = np.arange(0, self.share.size, inputs.whole("count", count, 1))
+        cov = np.add.reduceat(np.add.reduceat(self.cov, starts, axis=0), starts, axis=1)
+        ends = np.append(starts[1:], self.share.size) - 1
+        return Histogram(self.low[starts], self.high[ends], np.add.reduceat(self.share, starts), cov)
+
+
+def natural_histogram(block: Block, column: str, declared: Column, seen: Array, cells: int = 64) -> Histogram:
+    """Return the shares of the cells of one column under which its released values are likeliest.
+
+    Parameters
+    ----------
+    block : Block
+        The noise of the column.
+    column : str
+    declared : Column
+        What the schema says of it.
+    seen : array (n,)
+        Released values, numbers of levels for a category; none is missing.
+    cells : int
+        How many cells at most; a lattice or a category of fewer values has a cell for each.
+
+    Examples
+    --------
+    >>> from versadp import Categorical
+    >>> from versadp.noise import Response
+    >>> block = Response(keep=0.5).on({"member": Categorical([False, True])})
+    >>> found = natural_histogram(block, "member", Categorical([False, True]), np.repeat([0.0, 1.0], [60, 40]))
+    >>> found.share.round(6), found.error.round(4)
+    (array([0.7, 0.3]), array([0.098, 0.098]))
+    """
+    ends = block.cells(column, declared, inputs.whole("cells", cells, 1))
+    if ends is None:
+        raise ParameterError(f"the noise of {column!r} does not say how likely its outputs are")
+    if np.isnan(seen).any():
+        raise DataError(f"column {column!r} has missing values, of which a histogram knows nothing")
+    outputs, counts = np.unique(seen, return_counts=True)
+    rows = max(AT_ONCE // len(ends.T), 1)
+    kernel = np.concatenate(
+        [block.law((column,), outputs[None, k : k + rows], *ends[:, None]) for k in range(0, outputs.size, rows)]
+    )
+
+    def sums(_: Array, f: Array) -> Sums:
+        total = kernel @ f[0]
+        seen = kernel / total[:, None]
+        weighed = seen * counts[:, None]
+        return Sums(float(counts @ np.log(total)), weighed.sum(axis=0), weighed.T @ seen, counts.sum(keepdims=True))
+
+    found = maximise(sums, np.zeros(0), np.full((1, len(ends.T)), 1 / len(ends.T)))
+    return Histogram(ends[0], ends[1], found.weights[0], _covariance(found.sums.products))
+
+
+def _covariance(information: Array) -> Array:
+    """Return the covariance of shares that add up to 1; what is not told at all has a variance without limit."""
+    size = len(information)
+    apart = np.linalg.svd(np.ones((1, size)))[2][1:]  # directions in which shares still add up to 1
+    value, vector = np.linalg.eigh(apart @ information @ apart.T)
+    root = apart.T @ vector / np.sqrt(np.maximum(value, 1e-12 * np.abs(value).max(initial=1e-300)))
+    return np.asarray(root @ root.T)

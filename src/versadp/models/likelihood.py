@@ -1,0 +1,125 @@
+"""`fit(method="likelihood")`: from a release and a formula to a likelihood, and back to results.
+
+The response model is assumed, the noise is known, the law of the noisy columns is free (`estimation/likelihood.py`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.engine.base import add_up
+from versadp.errors import DataError, ParameterError
+from versadp.estimation import Outcome
+from versadp.estimation.likelihood import total
+from versadp.estimation.mixture import maximise
+from versadp.formula.design import make_design
+from versadp.inference import Results
+from versadp.models.paired import Paired
+from versadp.models.problem import public_levels
+from versadp.models.report import header
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.engine import Engine
+    from versadp.estimation.mixture import Mixed, Sums
+    from versadp.release.release import Release
+
+    Array = NDArray[np.float64]
+
+KEPT = 40_000_000  # pairs of records and points that are kept in memory
+LIMIT = 4_000_000_000
+
+
+def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Engine) -> Results:
+    """Fit a response model by maximum likelihood.
+
+    Parameters
+    ----------
+    release : Release
+    formula : str
+    loss : IndexLoss
+        One that is the negative log density of a law: squared, logistic, poisson.
+    engine : Engine
+    """
+    law = loss.response_law() if loss.needs_formula else None
+    if law is None:
+        raise ParameterError(
+            f"{loss.name} loss is no likelihood of a response", hint="use squared, logistic or poisson loss"
+        )
+    if formula is None:
+        raise ParameterError("a likelihood needs a formula", hint='e.g. "y ~ age"')
+    design = make_design(formula, release.mechanism.schema, partial(public_levels, release))
+    paired = Paired.of(release, design, loss, law)
+    points, n = paired.support.size * paired.cells, len(release)
+    if n * points > LIMIT:
+        raise DataError(
+            f"{n:,} records against {points:,} points are more than a likelihood serves",
+            hint=f"use method 'efficient', or a random part of {LIMIT // points:,} records",
+        )
+    lots = [lot for handle in release.handles() for lot in paired.read(handle)] if n * points <= KEPT else None
+    likelihood = paired.likelihood
+
+    def sums(eta: Array, weights: Array) -> Sums:
+        work = partial(likelihood.sums, eta=eta, weights=weights)
+        if lots is not None:
+            return total(engine.sum(work, lots))
+        return total(engine.sum(lambda handle: add_up(map(work, paired.read(handle))), list(release.handles())))
+
+    even = np.full((likelihood.strata, paired.support.size), 1 / paired.support.size)
+    return _results(paired, maximise(sums, paired.start(), even), loss)
+
+
+def refuse_options(**given: object) -> None:
+    """Refuse what a likelihood has no use for.
+
+    Examples
+    --------
+    >>> refuse_options(weights=None)
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(f"method 'likelihood' takes no {name}", hint="use method 'efficient'")
+
+
+def _results(paired: Paired, found: Mixed, loss: Any) -> Results:
+    """Return a maximum as the user sees it."""
+    design, outcome = paired.design, found.outcome
+    p, cov = len(design.names), None
+    if outcome is Outcome.CONVERGED:
+        cov = found.covariance()
+        if not (np.isfinite(cov).all() and (np.diag(cov) > 0).all()):
+            outcome = Outcome.INDEFINITE
+    return Results(
+        found.eta[:p],
+        None if cov is None else cov[:p, :p],
+        design.names,
+        outcome,
+        len(paired.release),
+        loss=loss.name,
+        method="likelihood",
+        formula=design.formula,
+        header=header(paired.release) | _assumed(paired, found, cov),
+        predict_link=loss.prediction,
+        design=design.terms,
+    )
+
+
+def _assumed(paired: Paired, found: Mixed, cov: Array | None) -> dict[str, str]:
+    """Return what is assumed, and the scale of the response."""
+    columns, groups = ", ".join(paired.support.columns) or "noisy columns", paired.groups
+    law = "any law, the same for all records"
+    if groups.columns:
+        given = ", ".join(groups.columns)
+        law = f"any law in each of {groups.strata} groups of equal {given}"
+        if groups.rows is None:
+            law = f"any law, times a factor e^(c x w) in {given}"
+    facts = {"assumes": f"that the response follows {paired.law.words}", f"law of {columns}": law}
+    if paired.law.scaled and cov is not None:
+        p = len(paired.design.names)
+        sigma = float(np.exp(found.eta[p]))
+        facts["standard deviation of the response"] = f"{sigma:.4g} ± {sigma * np.sqrt(cov[p, p]):.2g}"
+    return facts
