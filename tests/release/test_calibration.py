@@ -221,6 +221,43 @@ def test_windows_meet_their_target_and_waste_nothing(unit, epsilon, delta):
     assert (mech.target.epsilon, mech.target.delta, mech.target.unit) == (epsilon, delta, unit)
 
 
+@pytest.mark.parametrize(
+    ("groups", "shares"),
+    [
+        (["x", "z", "c"], {("x",): 1 / 3, ("z",): 1 / 3, ("c",): 1 / 3}),
+        ([("x", "c"), "z"], {("x", "c"): 1 / 2, ("z",): 1 / 2}),
+        ([["x", "c"], ["z"]], {("x", "c"): 1 / 2, ("z",): 1 / 2}),
+        ({("x", "z"): 3, "c": 1}, {("x", "z"): 3 / 4, ("c",): 1 / 4}),
+    ],
+)
+def test_the_provider_may_group_columns_and_weigh_them(groups, shares):
+    """The epsilons of a record's windows are shares of the whole, and all of it is used."""
+    mech = vdp.calibrate(MIXED, epsilon=4.0, groups=groups)
+    assert {block.columns: pytest.approx(block.epsilon / 4) for block in mech.blocks} == shares
+    assert mech.privacy().delta(4.0) == 0 < mech.privacy().delta(3.99)
+    hidden = vdp.calibrate(MIXED, epsilon=1.0, delta=1e-6, shuffled=10_000, groups=groups)
+    found = {block.columns: block.epsilon for block in hidden.blocks}
+    assert {names: value / sum(found.values()) for names, value in found.items()} == pytest.approx(shares)
+    assert 0.99e-6 < hidden.privacy(shuffled=10_000).delta(1.0) <= 1e-6
+    if not isinstance(groups, dict):
+        each = vdp.calibrate(MIXED, epsilon=4.0, unit="attribute", groups=groups)
+        assert {block.columns: block.epsilon for block in each.blocks} == dict.fromkeys(shares, 4.0)
+
+
+@pytest.mark.parametrize(
+    "bad", ["x", 5, [5], [("x", 5)], ["x"], [("x", "z"), ("z", "c")], {"x": 0, "z": 1, "c": 1}, {"x": "a"}, [], {}]
+)
+@pytest.mark.parametrize("unit", ["record", "attribute"])
+def test_bad_groups(bad, unit):
+    with pytest.raises(vdp.errors.ParameterError):
+        vdp.calibrate(MIXED, epsilon=4.0, unit=unit, groups=bad)
+
+
+def test_weights_are_for_records():
+    with pytest.raises(vdp.errors.ParameterError, match="all of it"):
+        vdp.calibrate(MIXED, epsilon=4.0, unit="attribute", groups={"x": 2, "z": 1, "c": 1})
+
+
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 @pytest.mark.parametrize("shuffled", [5_000, 100_000])
 def test_a_shuffled_target_for_columns_of_all_kinds_is_quick(unit, shuffled):

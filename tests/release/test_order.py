@@ -210,6 +210,29 @@ def test_fewer_records_than_calibrated_for_are_refused_in_memory():
     assert vdp.Mechanism.from_json(mech.to_json()).target == mech.target
 
 
+def test_what_was_calibrated_for_is_said_in_words(tmp_path):
+    """By the mechanism for as many as it needs, by the release and on the terminal for as many as there are."""
+    from click.testing import CliRunner
+
+    from versadp.cli import main
+
+    mech = vdp.calibrate(NAMED, epsilon=1, delta=1e-6, shuffled=1000)
+    words = mech.statement()
+    assert words.count("Among 1,000 records in an order that tells nothing") == 2
+    assert words.count("(1, 1e-06)") == 2
+    assert "Among" not in vdp.calibrate(NAMED, epsilon=1).statement()
+    named(1500).to_parquet(tmp_path / "d.parquet", index=False)
+    NAMED.to_toml(tmp_path / "s.toml")
+    data, schema, out = (str(tmp_path / name) for name in ("d.parquet", "s.toml", "out"))
+    target = ["--epsilon", "1", "--delta", "1e-6", "--shuffled", "1000"]
+    shown = CliRunner().invoke(main, ["release", data, "--schema", schema, "--out", out, *target])
+    assert shown.exit_code == 0, shown.output
+    statement = vdp.load(out).statement()
+    assert statement in shown.output
+    assert statement == json.loads((tmp_path / "out" / "manifest.json").read_text())["privacy"]["statement"]
+    assert statement.count("Among 1,500 records in an order that tells nothing") == 2
+
+
 def test_fewer_records_than_calibrated_for_are_refused_in_files_and_cost_nothing(tmp_path):
     schema = vdp.Schema({"x": vdp.Bounded(0, 1), "y": vdp.Public()}, id="pid")
     mech = vdp.calibrate(schema, epsilon=1, delta=1e-6, shuffled=1000)

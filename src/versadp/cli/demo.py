@@ -51,7 +51,7 @@ def demo() -> None:
     release = mechanism.release(data)
     click.echo(
         "Epsilon 1 and delta 1e-6 for everything about a person, in a shuffled release of a hundred thousand:\n\n"
-        + mechanism.statement()
+        + release.statement()
     )
     noise = vdp.Mechanism(SCHEMA, noise={block.columns: block.spec for block in mechanism.blocks})
     shown = noise.release(data.slice(0, 5), shuffle=False).frame

@@ -63,7 +63,7 @@ def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> 
     if style != "text":
         click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
         return
-    click.echo(f"{len(made):,} records released to {out}\n\n{mechanism.statement()}")
+    click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
 
 
 def _pair(first: str, second: str, one: float | None, other: float | None) -> tuple[float, float] | None:

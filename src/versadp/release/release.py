@@ -127,6 +127,21 @@ class Release:
         """
         return self.mechanism.privacy(unit, shuffled=self.order.among)
 
+    def statement(self) -> str:
+        """Return the guarantee in words: of these records, in the order in which they are.
+
+        Examples
+        --------
+        >>> import pandas as pd, versadp as vdp
+        >>> mech = vdp.calibrate(vdp.Schema({"age": vdp.Bounded(18, 90)}), epsilon=2)
+        >>> release = mech.release(pd.DataFrame({"age": range(18, 91)}))
+        >>> print(release.statement().splitlines()[0])
+        With probability 62.6% (about 46 of 73) a record shows the truth up to a window: age within ±12.8.
+        """
+        from versadp.release.target.statement import privacy_statement
+
+        return privacy_statement(self.mechanism, len(self), self.order)
+
     def batches(self, rows: int = LOT_ROWS) -> Iterator[pa.RecordBatch]:
         """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
         yield from self._source.batches(rows)

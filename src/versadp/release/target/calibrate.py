@@ -89,9 +89,9 @@ def calibrate(
     shuffled : int, optional
         Meet the target by a shuffled release of at least so many records (with public columns: in the smallest group
         of people with equal public values), which lets windows keep far more; a smaller release is then refused.
-    groups : sequence of columns and tuples of columns, or mapping of these to weights, optional
+    groups : list of columns and of tuples of columns, or mapping of these to weights, optional
         Which columns share a window. By default all of them for a record, each by itself for an attribute. For a
-        record, epsilon is shared out between several windows by weight.
+        record, epsilon is shared out between several windows, by weight if there are weights.
 
     Raises
     ------
@@ -109,6 +109,8 @@ def calibrate(
     True
     >>> calibrate(schema, epsilon=8.0).privacy("record").delta(8.0)
     0.0
+    >>> calibrate(schema, epsilon=8.0, groups={"age": 3, "income": 1}).blocks[0].epsilon
+    6.0
     >>> mech = calibrate(schema, epsilon=1.0, delta=1e-6, shuffled=100_000)
     >>> mech.privacy("record", shuffled=100_000).delta(1.0) <= 1e-6
     True

@@ -29,7 +29,8 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
     rows : int, optional
         Number of records, to say how many to expect unchanged.
     order : Order, optional
-        How the records are ordered, if that is known.
+        How the records are ordered, if that is known; if not, a mechanism that was calibrated for a shuffled release is
+        taken at its word, as it makes no other.
     """
     lines = [*_noise_words(mechanism, rows), ""]
     among, promised = _among(mechanism, order), mechanism.target and mechanism.target.shuffled
@@ -40,7 +41,7 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
     for unit in UNITS:
         lines.append(f"Protecting {_UNIT_WORDS[unit]}:")
         if among is not None:
-            lines.append(f"  Among {among:,} records in an order that tells nothing:")
+            lines.append(f"  Among {_count(among, 'record')} in an order that tells nothing:")
             lines += _figures_in_words(mechanism.privacy(unit, shuffled=among))
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
@@ -110,7 +111,8 @@ def _figures_in_words(profile: PrivacyProfile) -> list[str]:
 
 def _among(mechanism: Mechanism, order: Order | None) -> int | None:
     """Return among how many records each hides, where that is worth a word."""
-    among = None if order is None else order.among
+    promised = None if mechanism.target is None else mechanism.target.shuffled
+    among = promised if order is None else order.among
     alone = mechanism.privacy("record")
     return among if among is not None and mechanism.privacy("record", shuffled=among) != alone else None
 

@@ -103,11 +103,23 @@ def _shares(schema: Schema, unit: str, groups: Any) -> Shares:
     if groups is None:
         names = [schema.private] if unit == "record" else [(name,) for name in schema.private]
         return dict.fromkeys(names, 1.0)
-    given = groups if isinstance(groups, Mapping) else dict.fromkeys(groups, 1.0)
+    if unit == "attribute" and isinstance(groups, Mapping):
+        raise ParameterError(
+            "weights share out the epsilon of a record; of an attribute every window has all of it",
+            hint="give a list of groups, or unit='record'",
+        )
+    given = groups.items() if isinstance(groups, Mapping) else [(names, 1.0) for names in _listed(groups)]
     weights = {
-        (names,) if isinstance(names, str) else tuple(names): inputs.number("a weight", value, 0.0, 1e9, open_low=True)
-        for names, value in given.items()
+        (names,) if isinstance(names, str) else _listed(names): inputs.number("a weight", value, 0, 1e9, open_low=True)
+        for names, value in given
     }
-    if unit == "attribute":
-        return dict.fromkeys(weights, 1.0)
-    return {names: value / sum(weights.values()) for names, value in weights.items()}
+    whole = 1.0 if unit == "attribute" else sum(weights.values())
+    return {names: value / whole for names, value in weights.items()}
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    if not isinstance(given, list | tuple):
+        raise ParameterError(
+            "groups must be a list of columns and lists of columns", hint="e.g. groups=[('age', 'income'), 'region']"
+        )
+    return tuple(given)
