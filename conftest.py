@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a user of its own, who remembers no ledger (`release/memory.py`)."""
+    """Give each test a user of its own, who has no ledger and remembers none (`release/ledger/memory.py`)."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("VERSADP_STATE", raising=False)

@@ -82,17 +82,22 @@ def _write(path: Path, rows: int) -> Path:
     return path
 
 
+def _state(out: Path) -> Path:
+    return out.parent / "state"
+
+
 def _run(code: str, *arguments: object) -> tuple[float, float]:
     """Return the seconds that a process says it took, and its peak of memory in GiB."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    home = {"XDG_STATE_HOME": str(Path(str(arguments[1])).parent)}  # nothing is to be remembered of a benchmark
+    state = str(_state(Path(str(arguments[1]))))
+    home = {"XDG_STATE_HOME": state, "VERSADP_STATE": state}  # nothing is to be remembered of a benchmark
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | home)
     seconds, peak = json.loads(done.stdout)
     return float(seconds), float(peak)
 
 
 def _release(data: Path, out: Path, *more: object) -> tuple[float, float]:
-    for leftover in (out, out.with_name(out.name + ".provider")):
+    for leftover in (out, _state(out)):
         shutil.rmtree(leftover, ignore_errors=True)
     return _run(_RELEASE, data, out, COLUMNS, *more)
 

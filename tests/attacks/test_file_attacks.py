@@ -18,6 +18,7 @@ from versadp.release.files.append import append_file
 from versadp.release.files.charges import allowance, charge_of, whole
 from versadp.release.files.finalize import finalize
 from versadp.release.files.release import release_file
+from versadp.release.ledger.state import State
 
 BLIND = vdp.Schema({"x": vdp.Bounded(0, 1)})
 NAMED = vdp.Schema({"x": vdp.Bounded(0, 1)}, id="pid")
@@ -53,7 +54,7 @@ def test_averaging_releases_gains_nothing(tmp_path):
     data = write(people(), tmp_path / "d.parquet")
     seen = {release_file(data, tmp_path / "out", mechanism()).frame["x"].to_numpy().tobytes() for _ in range(20)}
     assert len(seen) == 1
-    assert len(list((tmp_path / "out.provider").glob("release-*.key"))) == 1
+    assert len(list((tmp_path / "home").rglob("release-*.key"))) == 1
 
 
 def test_deleting_the_output_gives_no_second_draw(tmp_path):
@@ -127,8 +128,10 @@ def test_with_an_id_an_edited_record_is_refused_and_counted(tmp_path):
         append_file(tmp_path / "out", write(edited(people()), tmp_path / "e.parquet", NAMED))
     assert len(vdp.load(tmp_path / "out")) == N
     result = append_file(tmp_path / "out", tmp_path / "e.parquet", again="charge")
-    assert (result.new, result.skipped, result.charged) == (0, N - 1, 1)
+    assert (result.new, result.skipped, result.charged) == (0, 0, N)
     third = people().assign(x=np.where(people().index == 7, 0.1, people()["x"]))
+    again = append_file(tmp_path / "out", tmp_path / "e.parquet", again="charge")  # the same command once more
+    assert (again.new, again.skipped, again.charged) == (0, N, 0)
     with pytest.raises(SpentError, match="1 people"):  # a third version would be a third charge
         append_file(tmp_path / "out", write(third, tmp_path / "f.parquet", NAMED))
 
@@ -152,7 +155,7 @@ def test_an_edited_row_redraws_nobody_elses_noise_with_an_id(tmp_path):
     key = vdp.fresh_key()
     one = release_file(write(people(), tmp_path / "d.parquet", NAMED), tmp_path / "a", mechanism(NAMED), key=key)
     changed = write(edited(people()), tmp_path / "e.parquet", NAMED)
-    two = release_file(changed, tmp_path / "b", mechanism(NAMED), key=key)
+    two = release_file(changed, tmp_path / "b", mechanism(NAMED), key=key, population="b")
     assert len(set(one.frame["x"].to_pylist()) ^ set(two.frame["x"].to_pylist())) == 2
 
 
@@ -215,7 +218,8 @@ def test_the_state_is_for_its_owner_alone_and_apart(tmp_path):
         release_file(data, tmp_path / "out", mechanism(NAMED))
     finally:
         os.umask(before)
-    state = tmp_path / "out.provider"
+    state = tmp_path / "home" / "versadp" / "default"
+    assert stat.S_IMODE(state.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in state.iterdir()} == {0o600}
     for inside in (tmp_path / "r", tmp_path / "r" / "state", tmp_path):
@@ -234,7 +238,7 @@ def test_no_key_leaves_the_state(tmp_path):
     key = vdp.fresh_key()
     data = write(people(), tmp_path / "d.parquet", NAMED)
     release = release_file(data, tmp_path / "out", mechanism(NAMED), key=key)
-    secrets = [key, *((tmp_path / "out.provider" / "ledger.key").read_bytes(),)]
+    secrets = [key, *((tmp_path / "home" / "versadp" / "default" / "ledger.key").read_bytes(),)]
     holding = {
         p.name for p, blob in everything(tmp_path).items() for s in secrets if s in blob or s.hex().encode() in blob
     }
@@ -246,6 +250,8 @@ def test_no_key_leaves_the_state(tmp_path):
 def test_finalize_destroys_the_keys(tmp_path):
     key = vdp.fresh_key()
     data = write(people(), tmp_path / "d.parquet", NAMED)
+    with State(tmp_path / "out.provider", make=True, shared=False):
+        pass  # of this release alone, as older versions made it
     release_file(data, tmp_path / "out", mechanism(NAMED), key=key)
     ledger_key = (tmp_path / "out.provider" / "ledger.key").read_bytes()
     links = tmp_path / "links"  # another name for the same bytes on the disk shows that they were overwritten
@@ -286,8 +292,8 @@ def test_digests_in_the_ledger_cannot_be_guessed_at(tmp_path):
     """Two providers with the same data share no digest: without the key a guess cannot be tested."""
     data = write(people(300), tmp_path / "d.parquet", NAMED)
     for name in ("one", "two"):
-        release_file(data, tmp_path / name, mechanism(NAMED), key=bytes(range(32)))
-    one, two = digests(tmp_path / "one.provider"), digests(tmp_path / "two.provider")
+        release_file(data, tmp_path / name, mechanism(NAMED), key=bytes(range(32)), state=tmp_path / f"{name}-state")
+    one, two = digests(tmp_path / "one-state"), digests(tmp_path / "two-state")
     for ours, theirs in zip(one, two, strict=True):
         assert ours
         assert not ours & theirs
@@ -297,7 +303,7 @@ def test_the_manifest_says_nothing_about_the_input_beyond_its_rows(tmp_path):
     """Two tables of the same shape: manifests differ in the digests and sizes of released parts only."""
     found = []
     for i, frame in enumerate((people(), edited(people()))):
-        release_file(write(frame, tmp_path / f"{i}.parquet"), tmp_path / str(i), mechanism())
+        release_file(write(frame, tmp_path / f"{i}.parquet"), tmp_path / str(i), mechanism(), population=str(i))
         manifest = json.loads((tmp_path / str(i) / "manifest.json").read_text())
         for part in manifest["parts"]:
             del part["sha256"], part["bytes"]

@@ -177,7 +177,7 @@ def test_states_and_jobs_cannot_be_pickled(tmp_path):
     release_file(tmp_path / "d.parquet", tmp_path / "out", MECH)
     job = Job(MECH, keystream(vdp.fresh_key(), b""), b"secret", "r", tmp_path, 8192, 0, ())
     assert "secret" not in repr(job)
-    with State(tmp_path / "out.provider") as state:
+    with State(tmp_path / "home" / "versadp" / "default") as state:
         for thing in (state, job):
             with pytest.raises(vdp.errors.KeyMaterialError):
                 pickle.dumps(thing)

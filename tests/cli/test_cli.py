@@ -1,6 +1,8 @@
 """The command line."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -28,6 +30,7 @@ def test_version_and_unknown_command():
 
 def test_demo_tells_the_whole_story():
     result = run("demo")
+    assert not Path(os.environ["XDG_STATE_HOME"]).exists()  # nothing is kept, and nothing remembered
     assert result.exit_code == 0, result.output
     for words in ("[columns.", "shows the truth up to a window", "naive", "corrected", "std error"):
         assert words in result.output

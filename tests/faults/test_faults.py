@@ -588,16 +588,41 @@ def test_a_release_that_goes_on_elsewhere(half, undisturbed):
     assert (vdp.load(half / "out").frame["x"].to_numpy() == values).all()
 
 
-def test_an_unfinished_release_is_finished_before_the_next(tmp_path):
-    """Its people are not all in the ledger yet, so nobody can tell who is in both."""
+def test_an_unfinished_release_does_not_block_the_next(tmp_path):
+    """Its people are not all in the ledger, and nobody saw it: it is given up, and its command begins anew."""
     folder = prepare(tmp_path / "story", people=True)
     state = {"state": folder / "state"}
     assert killed_at(folder, "release", "after part entry", 1, state)
-    with pytest.raises(StateError, match="unfinished"):
-        release_file(folder / "more.parquet", folder / "two", mechanism(PEOPLE), **state)
-    act(folder, "release", state)
+    assert len(list((folder / "state").glob("release-*.key"))) == 1
+    release_file(folder / "more.parquet", folder / "two", mechanism(PEOPLE), **state)
+    assert leftovers(folder) == []
+    assert len(list((folder / "state").glob("release-*.key"))) == 1
+    with pytest.raises(SpentError, match="1000 people"):
+        act(folder, "release", state)
+    assert not (folder / "out").exists()
+    act(folder, "release", state | {"again": "charge"})
+    assert len(vdp.load(folder / "out")) == ROWS
+
+
+def test_an_announced_release_stays_when_another_is_begun(tmp_path):
+    """It may have been seen, and all of it is in the ledger: nobody is released again, and it is finished later."""
+    folder = prepare(tmp_path / "story", people=True)
+    state = {"state": folder / "state"}
+    assert killed_at(folder, "release", "after publish entry", 1, state)
     with pytest.raises(SpentError, match="1000 people"):
         release_file(folder / "more.parquet", folder / "two", mechanism(PEOPLE), **state)
+    release_file(folder / "more.parquet", folder / "two", mechanism(PEOPLE), again="charge", **state)
+    act(folder, "release", state)
+    assert len(vdp.load(folder / "out")) == ROWS
+
+
+def test_an_unfinished_release_that_was_refused_another_is_still_there(half):
+    """A refusal gives up nothing."""
+    assert len(entries(half)) == 4
+    with pytest.raises(VersadpError):
+        release_file(half / "data.parquet", half / "two", mechanism(PLAIN), state=half / "out.provider", budget=(1, 0))
+    assert len(entries(half)) == 4
+    act(half, "release")
 
 
 def test_a_later_release_does_not_stand_in_the_way_of_an_earlier_one(people):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -96,7 +97,7 @@ def test_what_the_user_can_mend(place, options):
     assert result.exit_code == 2
     assert "Traceback" not in result.output
     assert not (place / "out").exists()
-    assert not (place / "out.provider").exists()
+    assert not Path(os.environ["XDG_STATE_HOME"]).exists()
 
 
 def test_a_schema_is_drafted_and_has_to_be_filled_in(place):
@@ -120,7 +121,7 @@ def test_killed_and_run_again(place):
     """As a provider would: the command is killed in the middle and simply run again."""
     people(60_000).to_parquet(place / "big.parquet", index=False)
     with subprocess.Popen(command(place), stdout=subprocess.DEVNULL) as process:
-        ledger = place / "out.provider" / "ledger.sqlite"
+        ledger = Path(os.environ["XDG_STATE_HOME"], "versadp", "default", "ledger.sqlite")
         while not ledger.exists() and process.poll() is None:
             time.sleep(0.01)
         time.sleep(0.3)

@@ -109,11 +109,13 @@ def test_a_file_of_any_shape_gives_what_memory_gives(case, kind, cut, batch):
     folder = Path(tempfile.mkdtemp())
     try:
         parts.PART_CELLS = 1
-        release = release_file(write(kind, cut, folder, table), folder / "out", mech, key=key, batch_rows=batch)
+        release = release_file(
+            write(kind, cut, folder, table), folder / "out", mech, key=key, batch_rows=batch, state=folder / "s"
+        )
         expected = mech.release(table, key=key)
         assert release.to_pandas().astype(str).equals(expected.to_pandas().astype(str))
         if schema.id is not None:
-            again = append_file(folder / "out", write("arrow", cut, folder, table.select(table.column_names)))
+            again = append_file(folder / "out", write("arrow", cut, folder, table), state=folder / "s")
             assert (again.new, again.skipped) == (0, len(table))
     finally:
         parts.PART_CELLS = most

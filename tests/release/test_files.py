@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
-from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, VersadpError
+from versadp.errors import DataError, ParameterError, ReleaseError, SpentError, StateError, VersadpError
 from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
 from versadp.release.files.sources import open_source
 from versadp.release.folder import parts
+from versadp.release.ledger.state import State
 
 SCHEMA = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"]), "p": vdp.Public()})
 MECH = vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.1, keep=0.5)
@@ -82,7 +83,7 @@ def test_engines_agree(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "PART_CELLS", 1)
     data = write("parquet", tmp_path / "d.parquet", people(50_000))
     for engine in ("local", "threads"):
-        release_file(data, tmp_path / engine, MECH, key=KEY, engine=engine)
+        release_file(data, tmp_path / engine, MECH, key=KEY, engine=engine, population=engine)
     for path in (tmp_path / "local").iterdir():
         assert path.read_bytes() == (tmp_path / "threads" / path.name).read_bytes()
     with pytest.raises(ParameterError, match="not sent to other processes"):
@@ -93,7 +94,7 @@ def test_progress_is_told_and_ends_at_one(tmp_path):
     for kind in ("parquet", "csv", "arrows"):
         told = []
         data = write(kind, tmp_path / f"d.{kind}", people(20_000))
-        release_file(data, tmp_path / kind, MECH, progress=told.append, batch_rows=1000)
+        release_file(data, tmp_path / kind, MECH, progress=told.append, batch_rows=1000, population=kind)
         assert told == sorted(told)
         assert told[-1] == pytest.approx(1.0, abs=1e-3)
 
@@ -120,7 +121,8 @@ def test_files_of_other_libraries(tmp_path):
     table.with_columns(pl.col("c").cast(pl.String)).write_csv(tmp_path / "polars.csv")
     expected = MECH.release(people(20_000), key=KEY).to_pandas().astype(str)
     for path in sorted(tmp_path.glob("*.*")):
-        release = release_file(path, tmp_path / "out" / path.name.replace(".", "-"), MECH, key=KEY)
+        name = path.name.replace(".", "-")
+        release = release_file(path, tmp_path / "out" / name, MECH, key=KEY, population=name)
         assert release.to_pandas().astype(str).equals(expected), path.name
 
 
@@ -134,7 +136,7 @@ def refused(data, tmp_path, match=None, mechanism=MECH, error=DataError):
     assert "SENTINEL" not in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert list(tmp_path.glob(".out*")) == []
-    assert list(tmp_path.glob("out.provider/release-*.key")) == []
+    assert list(tmp_path.rglob("release-*.key")) == []
 
 
 def table(**columns):
@@ -249,7 +251,7 @@ def test_types_that_change_within_a_text_file(tmp_path):
 def test_values_under_nulls_and_sliced_buffers_do_not_matter(tmp_path):
     sliced = pa.concat_tables([table(x=[0.7, 0.8, 0.9]), table()]).slice(3)
     one = release_file(write("arrow", tmp_path / "a.arrow", sliced), tmp_path / "one", MECH, key=KEY)
-    two = release_file(write("arrow", tmp_path / "b.arrow", table()), tmp_path / "two", MECH, key=KEY)
+    two = release_file(write("arrow", tmp_path / "b.arrow", table()), tmp_path / "two", MECH, key=KEY, population="b")
     assert one.frame.equals(two.frame)
 
 
@@ -316,12 +318,17 @@ def test_append_needs_an_id_and_a_release(tmp_path):
         append_file(tmp_path / "nowhere", data)
     MECH.release(table()).save(tmp_path / "saved")
     with pytest.raises(ReleaseError, match="exists already"):
+        release_file(data, tmp_path / "saved", MECH, population="new")
+    with pytest.raises(StateError, match="does not know"):
         release_file(data, tmp_path / "saved", MECH)
 
 
 def test_one_state_beside_a_release_serves_that_release(tmp_path):
     data = write("parquet", tmp_path / "d.parquet", table())
+    with State(tmp_path / "out.provider", make=True, shared=False):
+        pass  # as older versions made it
     release_file(data, tmp_path / "out", MECH)
+    assert not (tmp_path / "home" / "versadp" / "default").exists()
     (tmp_path / "out").rename(tmp_path / "moved")
     (tmp_path / "out.provider").rename(tmp_path / "moved.provider")
     release_file(data, tmp_path / "moved", MECH)  # found by its manifest, wherever it is

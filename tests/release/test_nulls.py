@@ -151,7 +151,9 @@ def tables(draw):
 def test_a_file_of_any_columns_gives_what_memory_gives(tmp_path_factory, case, kind, unit):
     schema, table = case
     mech, folder = vdp.calibrate(schema, epsilon=6.0, unit=unit), tmp_path_factory.mktemp("shapes")
-    release = release_file(shapes.write(kind, 4000, folder, table), folder / "out", mech, key=KEY, batch_rows=3000)
+    release = release_file(
+        shapes.write(kind, 4000, folder, table), folder / "out", mech, key=KEY, batch_rows=3000, state=folder / "s"
+    )
     for make in READERS.values():
         assert same(release.frame, mech.release(make(table), key=KEY).to_arrow())
     assert release.frame.column_names == list(schema.columns)

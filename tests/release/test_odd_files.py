@@ -119,7 +119,7 @@ def test_negative_zero_is_zero(tmp_path):
     frames = []
     for i, zero in enumerate([b"0", b"-0.0", b"1e-320"]):
         (tmp_path / "d.csv").write_bytes(HEAD + zero + b",a,1\n")
-        frames.append(release_file(tmp_path / "d.csv", tmp_path / str(i), MECH, key=KEY).frame)
+        frames.append(release_file(tmp_path / "d.csv", tmp_path / str(i), MECH, key=KEY, population=str(i)).frame)
     assert frames[0].equals(frames[1])
     assert frames[0].equals(frames[2])
 
@@ -239,7 +239,8 @@ def test_a_file_is_taken_just_when_its_table_is(x, c, p, order, rows):
     try:
         for path in written(folder, data):
             try:
-                found = release_file(path, folder / path.suffix, MECH, key=KEY).to_pandas().astype(str)
+                options = {"key": KEY, "state": folder / f"state{path.suffix}"}
+                found = release_file(path, folder / path.suffix, MECH, **options).to_pandas().astype(str)
             except VersadpError:
                 found = None
             assert (found is None) == (expected is None)

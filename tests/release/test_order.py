@@ -112,7 +112,7 @@ def test_a_file_in_many_parts_is_sorted_as_one(tmp_path, monkeypatch, rows):
     moved = people(rows).sample(frac=1, random_state=2)
     for name, frame in (("one", people(rows)), ("two", moved)):
         frame.to_parquet(tmp_path / f"{name}.parquet", index=False)
-        release_file(tmp_path / f"{name}.parquet", tmp_path / name, MECH, key=KEY)
+        release_file(tmp_path / f"{name}.parquet", tmp_path / name, MECH, key=KEY, population=name)
     MECH.release(people(rows), key=KEY).save(tmp_path / "memory")
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert len(names) == 1 + -(-rows // 8192)
@@ -242,11 +242,11 @@ def test_fewer_records_than_calibrated_for_are_refused_in_files_and_cost_nothing
         release_file(tmp_path / "d.parquet", tmp_path / "out", mech)
     assert not (tmp_path / "out").exists()
     assert list(tmp_path.glob(".out*")) == []
-    with State(tmp_path / "out.provider") as state:
+    with State(tmp_path / "home" / "versadp" / "default") as state:
         assert [history.counts for history in state.ledger.histories.values()] == [False]
     frame.assign(y=0).to_parquet(tmp_path / "d.parquet", index=False)
     release_file(tmp_path / "d.parquet", tmp_path / "out", mech)
-    with State(tmp_path / "out.provider") as state:
+    with State(tmp_path / "home" / "versadp" / "default") as state:
         (history,) = [history for history in state.ledger.histories.values() if history.counts]
         assert history.begin.charge[0] < 1_000_001
     named(100, 3000).assign(y=0).to_parquet(tmp_path / "e.parquet", index=False)

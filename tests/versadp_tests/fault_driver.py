@@ -50,6 +50,7 @@ def act(folder, verb, options=None):
     """Do one thing that a provider does."""
     folder, options = Path(folder), dict(options or {})
     os.environ["XDG_STATE_HOME"] = str(folder / "home")  # a story that is copied is that of another user
+    options = {"state": folder / "out.provider"} | options
     people = (folder / "more.parquet").exists()
     if verb == "release":
         made = mechanism(PEOPLE if people else PLAIN)

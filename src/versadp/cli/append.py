@@ -18,7 +18,7 @@ from versadp.release.files.append import append_file
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("more", type=click.Path(path_type=Path))
-@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: FOLDER.provider.")
+@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own.")
 @click.option(
     "--again",
     type=click.Choice(["refuse", "charge"]),

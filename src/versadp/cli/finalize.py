@@ -11,7 +11,7 @@ from versadp.release.files.finalize import finalize as destroy_key
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: FOLDER.provider.")
+@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own.")
 def finalize(folder: Path, state: Path | None) -> None:
     """Destroy the key of a release: nothing can be appended, and nobody can redo its noise."""
     destroy_key(folder, state=state)

@@ -28,7 +28,8 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
-@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: OUT.provider.")
+@click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own, by population.")
+@click.option("--population", help="Who these people are: one ledger each. [default: the schema's, or `default`]")
 @click.option(
     "--again", type=click.Choice(AGAIN), default="refuse", show_default=True, help="People known from before."
 )
@@ -52,6 +53,7 @@ def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> 
             mechanism,
             shuffle=not options["keep_order"],
             state=options["state"],
+            population=options["population"],
             again=options["again"],
             target=target,
             budget=_pair("budget-epsilon", "budget-delta", options["budget_epsilon"], options["budget_delta"]),

@@ -10,7 +10,7 @@ independent words. Nothing here has a seed or a state.
 A table without an id is keyed by slabs of `SLAB_ROWS` rows, which belong to the format and not to how a file
 happens to be read. A record with an id is keyed on its own, and on a person's device each block of it is:
 
-    tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id))      side by side, see `tags.py`
+    tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id) XOR version)      side by side, see `tags.py`
     words   = AES-256(root.cipher; tag XOR 0, 1, 2, ...)
 
 Each word that a record uses has a fixed place, so noise has random access.
@@ -116,7 +116,13 @@ class Keystream:
         Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update_into(raw, raw)
         return stream[:, :rows]
 
-    def records(self, content: NDArray[np.float64], names: Texts | None, words: int) -> NDArray[np.uint64]:
+    def records(
+        self,
+        content: NDArray[np.float64],
+        names: Texts | None,
+        words: int,
+        versions: NDArray[np.uint64] | None = None,
+    ) -> NDArray[np.uint64]:
         """Return the words of records that are keyed one by one.
 
         Parameters
@@ -127,6 +133,8 @@ class Keystream:
             The id of each record; none on a person's device, whose key is the person's own.
         words : int
             Words a record.
+        versions : array (rows), optional
+            Which version of a person's record it is: a number that no other has; none is 0, the first.
 
         Returns
         -------
@@ -134,6 +142,8 @@ class Keystream:
         """
         rows = content.shape[1]
         named = tags(self._name, Texts.of([b""] * rows) if names is None else names)
+        if versions is not None:  # another person's tag is that near with probability 2^-128 a pair
+            named = np.column_stack([named[:, 0], named[:, 1] ^ versions])
         tag = tags(self._record, Texts.rows(content.T, named))
         blocks = -(-words // 2)
         counters = np.zeros((rows, blocks, 2), np.uint64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 from versadp.errors import SchemaError
 from versadp.schema.columns import Bounded, Categorical, Column, Omitted, Public, column_from_dict
+
+_POPULATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class Schema:
@@ -22,6 +25,9 @@ class Schema:
         In the order in which they are released.
     id : str, optional
         A column that identifies people. It is never released; noise is keyed by it.
+    population : str, optional
+        A name for the people of the table: whoever releases files has one ledger for each population. It is not part
+        of what is released, and schemas that differ in it are equal.
 
     Examples
     --------
@@ -45,12 +51,19 @@ class Schema:
     <BLANKLINE>
     """
 
-    __slots__ = ("_columns", "_id", "_omitted")
+    __slots__ = ("_columns", "_id", "_omitted", "_population")
     _columns: Mapping[str, Column]
     _omitted: tuple[str, ...]
     _id: str | None
+    _population: str | None
 
-    def __init__(self, columns: Mapping[str, Column | Omitted], id: str | None = None) -> None:  # noqa: A002 - public name
+    def __init__(
+        self,
+        columns: Mapping[str, Column | Omitted],
+        id: str | None = None,  # noqa: A002 - public name
+        *,
+        population: str | None = None,
+    ) -> None:
         if not isinstance(columns, Mapping) or all(isinstance(column, Omitted) for column in columns.values()):
             raise SchemaError("a schema needs at least one column", hint='e.g. Schema({"age": Bounded(18, 90)})')
         for name, column in columns.items():
@@ -69,6 +82,7 @@ class Schema:
         object.__setattr__(self, "_columns", MappingProxyType(released))
         object.__setattr__(self, "_omitted", tuple(name for name in columns if name not in released))
         object.__setattr__(self, "_id", id)
+        object.__setattr__(self, "_population", None if population is None else check_population(population))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Schema cannot be changed; make a new one to set {name!r}")
@@ -90,6 +104,11 @@ class Schema:
     def id(self) -> str | None:
         """Name of the column that identifies people, or None."""
         return self._id
+
+    @property
+    def population(self) -> str | None:
+        """Name of the population that the people belong to, or None."""
+        return self._population
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -133,7 +152,7 @@ class Schema:
         return f"Schema({{{inner}}}" + (f", id={self._id!r})" if self._id is not None else ")")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (Schema, (self._declared, self._id))
+        return (_rebuild, (self._declared, self._id, self._population))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and lists, as they stand in TOML and in a manifest."""
@@ -175,11 +194,14 @@ class Schema:
             data = tomllib.loads(text)
         except (ValueError, RecursionError) as problem:  # ValueError also for whole numbers beyond all reason
             raise SchemaError(f"the schema is not valid TOML: {problem}") from None
-        return cls.from_dict(data)
+        population = data.pop("population", None)  # for whoever releases files; a manifest has none
+        schema = cls.from_dict(data)
+        return _rebuild(schema._declared, schema.id, population)  # noqa: SLF001 - of the same class
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the text of a schema file, and write it to `path` if one is given."""
-        parts = [] if self._id is None else [f"id = {_toml(self._id)}\n"]
+        head = {"id": self._id, "population": self._population}
+        parts = [f"{key} = {_toml(value)}\n" for key, value in head.items() if value is not None]
         for name, column in self._declared.items():
             lines = [f"{key} = {_toml(value)}" for key, value in column.to_dict().items()]
             parts.append("\n".join([f"[columns.{_toml(name)}]", *lines, ""]))
@@ -187,6 +209,25 @@ class Schema:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+
+def check_population(name: object) -> str:
+    """Return the name of a population if it can be one: it becomes the name of a folder.
+
+    Examples
+    --------
+    >>> check_population("patients-2026")
+    'patients-2026'
+    """
+    if not isinstance(name, str) or not _POPULATION.fullmatch(name):
+        raise SchemaError(
+            "a population is named by up to 64 letters, digits, - and _", hint='e.g. population = "patients"'
+        )
+    return name
+
+
+def _rebuild(columns: Mapping[str, Column | Omitted], id_: str | None, population: str | None) -> Schema:
+    return Schema(columns, id_, population=population)
 
 
 def _check_name(name: object) -> str:

@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from versadp.errors import ParameterError, ReleaseError
 from versadp.release.checkpoints import reached
 from versadp.release.durable import sync_folder
 from versadp.release.files.begin import begin_append, give_up
+from versadp.release.files.pieces import Screen, in_order
 from versadp.release.files.places import find, home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
 from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
+from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.state import State
 
 if TYPE_CHECKING:
@@ -53,8 +57,9 @@ def append_file(
 ) -> Appended:
     """Add the people of a file to a release; the schema must have an id column.
 
-    Whoever is in the release already with the same record is skipped: the same noise would come out. If the process
-    ends before it is done, the same call goes on where it stopped.
+    Whoever is in the release already with the same record is skipped: the same noise would come out. That they are not
+    there again shows that they did not change. If the process ends before it is done, the same call goes on where it
+    stopped.
 
     Parameters
     ----------
@@ -63,10 +68,12 @@ def append_file(
     data : str or Path
         A Parquet, CSV or Arrow file, or a folder of Parquet files.
     state : str or Path, optional
-        Where keys and ledger are kept; beside the release by default.
+        Where keys and ledger are kept; by default the ledger of this user that knows the release.
     again : {"refuse", "charge"}
-        What to do about people who were released before with another record: refuse, or charge them for one release
-        more; both versions then stand in the release.
+        What to do about people who were released before with another record: refuse; or charge everybody in the file
+        for one release more. Both versions then stand in the release, each with noise of its own, and so they do for
+        people whose record is the same: otherwise it would show who changed. The file that came last is not charged
+        again.
     restart : bool
         Give up an unfinished append and begin anew.
     batch_rows, engine, progress
@@ -99,6 +106,8 @@ def append_file(
         if restart and opened.ledger.histories[name].running is not None:
             give_up(opened, name, scratch_of(place, name))
         if opened.ledger.histories[name].running is None:
+            if again == "charge" and (there := _last_again(opened, opened.ledger.histories[name], feed)):
+                return Appended(0, there, 0)
             begin_append(opened, name, again)
         run = Run(opened, feed, mechanism, name, len(opened.ledger.histories[name].intakes) - 1)
         return _append(run, place)
@@ -119,6 +128,21 @@ def _open(state: State, place: Path) -> History:
     if (manifest.digest, manifest.parts) not in known:
         raise unfit()
     return history
+
+
+def _last_again(state: State, history: History, feed: Feed) -> int:
+    """Return how many people a file has if they are just those of the last intake: then its command was run again."""
+    last = history.done[-1].number
+    parts = [
+        rows
+        for part, rows in state.ledger.people(len(state.ledger.entries))
+        if (part.release, part.intake) == (history.name, last)
+    ]
+    before, charge = exposure_before(state.ledger), history.begin.charge
+    screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
+    now = screen.everybody(feed.source.batches(feed.batch_rows))
+    then = in_order(np.concatenate([now[:0], *parts]))
+    return len(now) if np.array_equal(now, then) else 0
 
 
 def _append(run: Run, place: Path) -> Appended:

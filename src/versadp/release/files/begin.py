@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versadp.errors import ReleaseError, StateError
-from versadp.release.files.refusals import refuse_spent, refuse_strangers, refuse_unfinished
+from versadp.release.files.places import scratch_of
+from versadp.release.files.refusals import refuse_spent, refuse_strangers
 from versadp.release.ledger.entries import Abandon, Append, Begin
 from versadp.release.ledger.exposure import exposure_before
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -30,13 +30,13 @@ def begin(
 ) -> History:
     """Write key and intent to the disk, in this order."""
     known = [history for history in state.ledger.histories.values() if history.counts]
-    refuse_unfinished(known)
     if known and not state.first.shared:
         raise StateError("this state folder belongs to another release", hint="choose one with --state")
     exposure, column = exposure_before(state.ledger), mechanism.schema.id
     refuse_strangers(exposure, column, again)
     if column is None:  # with an id everybody is looked up, one by one
         refuse_spent(exposure, state.first.budget, charge, again)
+    give_up_unseen(state)
     name, secret = state.new_key(key)
     state.ledger.add(
         Begin(
@@ -54,9 +54,20 @@ def begin(
 
 def begin_append(state: State, name: str, again: str) -> None:
     """Write the intent to append to a release to the disk."""
-    refuse_unfinished(state.ledger.histories.values())
     refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, again)
+    give_up_unseen(state)
     state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), again))
+
+
+def give_up_unseen(state: State) -> None:
+    """Give up whatever a crash left before anybody saw it: one release after the other, and none blocks another.
+
+    Whoever is in an unfinished intake is not all in the ledger, so nothing may be begun beside it. Its command, run
+    again, begins anew. What was announced is in the ledger as a whole, and stays.
+    """
+    for history in state.ledger.histories.values():
+        if history.running is not None and history.running.publish is None:
+            give_up(state, history.name, scratch_of(Path(history.begin.out), history.name))
 
 
 def give_up(state: State, name: str, scratch: Path) -> History | None:

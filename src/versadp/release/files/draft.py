@@ -27,6 +27,8 @@ _HEAD = """\
 # Where values of a private column may be missing, add nullable = true; it is then private who is missing.
 # A column that identifies people is never released. Name it here, and remove its entry below:
 # id = "..."
+# If you release files about other people too, name these; each population has a ledger of its own:
+# population = "..."
 """
 
 
@@ -43,7 +45,7 @@ def draft_schema(data: str | Path) -> str:
     >>> import tempfile, pandas as pd
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pd.DataFrame({"age": [30.5], "region": ["n"]}).to_parquet(folder + "/people.parquet")
-    ...     print(draft_schema(folder + "/people.parquet").partition('id = "..."')[2].strip())
+    ...     print(draft_schema(folder + "/people.parquet").partition('population = "..."')[2].strip())
     [columns."age"]
     type = "bounded"
     lower = ...

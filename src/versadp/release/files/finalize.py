@@ -23,7 +23,7 @@ def finalize(out: str | Path, *, state: str | Path | None = None) -> None:
     out : str or Path
         The release folder.
     state : str or Path, optional
-        Where keys and ledger are kept; beside the release by default.
+        Where keys and ledger are kept; by default the ledger of this user that knows the release.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from versadp.engine import Local
 from versadp.errors import DataError, KeyMaterialError, StateError
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
+from versadp.release.files.pieces import VERSION
 from versadp.release.files.refusals import cannot_write
 from versadp.release.files.sorting import run_name, write_run
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
@@ -125,8 +126,11 @@ def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table 
 def _groups(
     job: Job, piece: Piece, digest: PartDigest, outside: Counter[str], alike: list[pa.Table | None]
 ) -> Iterator[pa.Table]:
-    layout, engine = job.mechanism.layout, Local()
+    layout, engine, done = job.mechanism.layout, Local(), 0
     for table, at in _tables(job, piece, outside, alike):
-        noised = noise_table(layout, table, job.stream, engine, first=at, witness=digest)
+        rows = slice(done, done + table.rows)
+        versions = None if piece.people is None else piece.people[rows, VERSION]
+        noised = noise_table(layout, table, job.stream, engine, first=at, witness=digest, versions=versions)
+        done += table.rows
         digest.rest(table, at)
         yield released_table(table, noised, job.mechanism.schema)

@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.uint64]
 
+VERSION = 4  # the column of a piece's people that the ledger does not keep
+
 
 @dataclass(frozen=True)
 class Piece:
-    """The input of one part; `people` has one row a record if there is an id, `share` says how much is read by then."""
+    """The input of one part; `share` says how much is read by then.
+
+    With an id `people` has one row a record: what the ledger keeps of it, and which version it is (`VERSION`).
+    """
 
     number: int
     table: pa.Table
@@ -69,7 +74,8 @@ class Screen:
     """Looks up everybody before they are noised; for tables with an id.
 
     Whoever is in this release already with the same record is left out: they would get the same noise. Whoever was
-    released before otherwise is refused, or charged if `again` says so.
+    released before otherwise is refused. If `again` says so everybody is charged instead, and gets noise of its own for
+    this version of their record, also if it did not change: who is left out would be seen not to have changed.
     """
 
     mechanism: Mechanism
@@ -79,6 +85,7 @@ class Screen:
     before: Exposure
     budget: tuple[int, int] | None
     again: str
+    number: int = 0
     skipped: int = 0
     charged: int = 0
 
@@ -89,30 +96,42 @@ class Screen:
         now, known_before = People(), self.before.known(column)
         repeats = refused = spent = 0
         for batch, share in batches:
-            rows = self._rows(batch)
+            rows = self.rows(batch)
             found, current = known_before.find(rows), now.find(rows)
             repeats += int(current.known.sum()) + len(rows) - len(np.unique(rows[:, 0]))
-            known = found.known & ~found.same
+            fresh = ~found.same | (self.again == "charge")
+            known = found.known & fresh
             over = np.zeros(len(rows), np.bool_)
             if self.budget is not None:
                 total = self.before.of(column, found) + np.array(self.charge, np.uint64)
-                over = ~found.same & np.any(total > np.array(self.budget, np.uint64), axis=1)
+                over = fresh & np.any(total > np.array(self.budget, np.uint64), axis=1)
             refused += int(known.sum()) if self.again == "refuse" else 0
             spent += int(over.sum())
             now.add(rows, 0)
             if repeats or refused or spent:
                 continue  # to the end, for the whole count; nothing more is released
-            self.skipped += int(found.same.sum())
+            self.skipped += int((~fresh).sum())
             self.charged += int(known.sum())
-            fresh = ~found.same
+            rows = np.column_stack([rows, np.where(found.known, np.uint64(self.number), np.uint64(0))])
             yield (batch, rows, share) if fresh.all() else (batch.filter(pa.array(fresh)), rows[fresh], share)
         _refuse(column, repeats, refused, spent)
 
-    def _rows(self, batch: pa.RecordBatch) -> Rows:
+    def everybody(self, batches: Iterable[tuple[pa.RecordBatch, float]]) -> Rows:
+        """Return what the ledger would keep of all records, in the order of people."""
+        rows = [self.rows(batch) for batch, _ in batches]
+        return in_order(np.concatenate([np.empty((0, 4), np.uint64), *rows]))
+
+    def rows(self, batch: pa.RecordBatch) -> Rows:
+        """Return what the ledger keeps of some records."""
         schema = self.mechanism.schema
         table = read_table(pa.Table.from_batches([batch]), schema)
         survey(table, schema)
         return people_rows(self.key, self.release, table, self.mechanism.layout, self.charge)
+
+
+def in_order(rows: Rows) -> Rows:
+    """Return the rows of people sorted."""
+    return np.asarray(rows[np.lexsort(rows.T[::-1])])
 
 
 def _refuse(name: str | None, repeats: int, refused: int, spent: int) -> None:

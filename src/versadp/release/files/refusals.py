@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
@@ -12,21 +11,11 @@ from versadp.release.files.charges import spelled
 from versadp.release.ledger.exposure import VOUCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from versadp.release.ledger.exposure import Exposure
     from versadp.release.ledger.history import History
     from versadp.release.mechanism import Mechanism
-
-
-def refuse_unfinished(known: Iterable[History]) -> None:
-    """One after the other: whoever is in an unfinished release is not all in the ledger yet."""
-    for history in known:
-        if history.running is not None:
-            raise StateError(
-                f"this state folder has an unfinished release, {Path(history.begin.out).name!r}",
-                hint="run its command again to finish it, or with --restart to give it up, first",
-            )
 
 
 def refuse_strangers(exposure: Exposure, column: str | None, again: str) -> None:
@@ -36,8 +25,8 @@ def refuse_strangers(exposure: Exposure, column: str | None, again: str) -> None
         raise SpentError(
             f"people were released {strange} time{'s' * (strange > 1)} before, and without the same id column in both "
             "nobody can tell whether they are here again",
-            hint="give the schema that id; or charge everybody for both: again='charge'; or, without an id, vouch that "
-            "these are other people: again='others'",
+            hint="other people get a ledger of their own: population='...' (--population); for the same people give "
+            "the schema that id, or charge everybody for both: again='charge'",
         )
 
 

@@ -22,6 +22,7 @@ from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST, read_manifest
+from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
 from versadp.release.release import Release, load
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
 
 AGAIN = ("refuse", "charge", "others")
+POPULATION = "default"
 
 
 def release_file(
@@ -42,6 +44,7 @@ def release_file(
     *,
     shuffle: bool = True,
     state: str | Path | None = None,
+    population: str | None = None,
     key: bytes | None = None,
     again: str = "refuse",
     target: tuple[float, float] | None = None,
@@ -67,12 +70,16 @@ def release_file(
         Sort the records by a public hash of what is released of them, so that their order tells nothing; see
         `Mechanism.release`. Noised records are then written twice. What is appended later is sorted by itself.
     state : str or Path, optional
-        Where keys and ledger are kept; a folder of its own beside the release by default. One folder may serve several
-        releases: then it knows who was released before.
+        Where keys and ledger are kept. By default a folder of this user, under `$VERSADP_STATE`,
+        `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`, with one ledger for each population: it knows who was
+        released before, whatever the folder. A release that has an older state beside it (`OUT.provider`) keeps that.
+    population : str, optional
+        A name for these people, if other people are released too: ledgers of two populations know nothing of each
+        other. By default the one that the schema names, or "default".
     key : bytes, optional
         32 secret random bytes; drawn by default.
     again : {"refuse", "charge", "others"}
-        What to do about people whom the state folder knows from before: refuse, or charge them for one release more.
+        What to do about people whom the ledger knows from before: refuse, or charge them for one release more.
         Without an id column nobody can be recognised, so every further release is refused, unless everybody is
         charged, or the caller vouches that these are other people.
     target : tuple of float, optional
@@ -99,16 +106,13 @@ def release_file(
     >>> mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}), scale=0.25, exact_rate=0.2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pd.DataFrame({"age": [30, 41, 77]}).to_parquet(folder + "/people.parquet")
-    ...     release_file(folder + "/people.parquet", folder + "/released", mech)
+    ...     release_file(folder + "/people.parquet", folder + "/released", mech, state=folder + "/secret")
     <Release: 3 records, 1 column, on disk>
     """
-    if again not in AGAIN or (again == "others" and mechanism.schema.id is not None):
-        raise ParameterError("again must be 'refuse', 'charge', or (without an id column) 'others'")
-    if key is not None:
-        check_key(key)
+    _check_arguments(mechanism, state=state, population=population, key=key, again=again)
     place = Path(out).absolute()
     with writing():
-        home = home_of(place, state)
+        home = home_of(place, state, population or mechanism.schema.population or POPULATION)
     feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
     charge = charge_of(mechanism, target)
     if not shuffle:
@@ -117,9 +121,9 @@ def release_file(
         Order((feed.source.rows,)).check(mechanism)
     limit = None if budget is None else allowance(*budget)
     with writing():
-        if place.exists() and not home.exists():
+        if place.exists() and not (home / LEDGER).exists():
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
-    with writing(), State(home, make=True, shared=state is not None, budget=limit) as opened:
+    with writing(), State(home, make=True, budget=limit) as opened:
         history = find(opened, place)
         if history is not None and restart:
             history = give_up(opened, history.name, scratch_of(place, history.name))
@@ -132,6 +136,17 @@ def release_file(
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
         _finish(Run(opened, feed, as_begun(history, mechanism, shuffle=shuffle), history.name, 0), place)
     return load(place)
+
+
+def _check_arguments(
+    mechanism: Mechanism, *, state: str | Path | None, population: str | None, key: bytes | None, again: str
+) -> None:
+    if again not in AGAIN or (again == "others" and mechanism.schema.id is not None):
+        raise ParameterError("again must be 'refuse', 'charge', or (without an id column) 'others'")
+    if key is not None:
+        check_key(key)
+    if state is not None and population is not None:
+        raise ParameterError("a state folder has one ledger: name a state or a population, one of them")
 
 
 def _finish(run: Run, place: Path) -> None:

@@ -19,7 +19,7 @@ from versadp.noise.words import SLAB_ROWS, keystream
 from versadp.release.durable import settle, sync_folder
 from versadp.release.files.begin import give_up
 from versadp.release.files.part import Job, Made, make_part
-from versadp.release.files.pieces import Screen, pieces, telling, unscreened
+from versadp.release.files.pieces import VERSION, Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
 from versadp.release.files.sorting import Lot, read_runs, write_lot
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
@@ -195,7 +195,7 @@ class Run:
         if self.intake.publish is not None:  # what was announced is paid for, also by an older rule
             budget = None
         again = self.intake.begin.again
-        return Screen(self.mechanism, self.state.digest_key, self.name, charge, before, budget, again)
+        return Screen(self.mechanism, self.state.digest_key, self.name, charge, before, budget, again, self.number)
 
     def _mark(self, made: Made) -> None:
         """Give a part its name and write it into the ledger; or check that it is the part that the ledger knows."""
@@ -213,7 +213,8 @@ class Run:
                 file=PartFile.of(made.path, made.rows),
                 outside=made.outside,
             )
-            self.state.ledger.add_part(part, None if made.people is None else made.people[made.people[:, 0].argsort()])
+            people = None if made.people is None else made.people[made.people[:, 0].argsort(), :VERSION]
+            self.state.ledger.add_part(part, people)
         elif made.scratch is not None and PartFile.of(made.path, made.rows) != known.file:
             raise otherwise("a part")
 

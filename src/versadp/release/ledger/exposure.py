@@ -109,13 +109,16 @@ class Exposure:
 
 
 def exposure_before(ledger: Ledger, entry: Begin | Append | None = None) -> Exposure:
-    """Return what was charged by all that the ledger knows, or by what it knew when an intake was begun."""
+    """Return what was charged by all that the ledger knows, or by what it knew when an intake was begun.
+
+    What is unfinished and was not announced is not seen by anybody: it is given up when another intake is begun.
+    """
     end = len(ledger.entries) if entry is None else ledger.entries.index(entry)
     steps: dict[tuple[str, int], Charged] = {}
     for when, begun in enumerate(ledger.entries[:end]):
         if isinstance(begun, Begin | Append):
             history = ledger.histories[begun.release]
-            if history.intakes[begun.intake].status != "abandoned":
+            if history.intakes[begun.intake].announced:
                 column = history.begin.noise.schema.id
                 vouched = column is None and begun.again == VOUCHED
                 steps[begun.release, begun.intake] = Charged(when, column, history.begin.charge, vouched)

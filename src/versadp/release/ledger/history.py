@@ -55,6 +55,11 @@ class Intake:
         """What it adds to the release."""
         return tuple(made.file for made in (self.parts if self.alike is None else self.outputs))
 
+    @property
+    def announced(self) -> bool:
+        """Whether it is seen, or is about to be."""
+        return self.status == "done" or (self.status == "running" and self.publish is not None)
+
     def after(self, entry: IntakeEntry) -> Intake:
         """Return the intake as it is after one more entry about it."""
         match entry:

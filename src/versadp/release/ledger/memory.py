@@ -14,14 +14,19 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def memory_of(ledger: bytes) -> Path | None:
-    """Return where a ledger is remembered, by the head of its first entry; None if this user has no home."""
+def user_home() -> Path | None:
+    """Return `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`; None if this user has no home."""
     named = Path(os.environ.get("XDG_STATE_HOME", ""))
     try:
-        home = named if named.is_absolute() else Path.home() / ".local" / "state"
+        return (named if named.is_absolute() else Path.home() / ".local" / "state") / "versadp"
     except RuntimeError:
         return None
-    return home / "versadp" / f"{ledger.hex()[:32]}.json"
+
+
+def memory_of(ledger: bytes) -> Path | None:
+    """Return where a ledger is remembered, by the head of its first entry; None if this user has no home."""
+    home = user_home()
+    return None if home is None else home / f"{ledger.hex()[:32]}.json"
 
 
 def recall(ledger: bytes) -> tuple[int, bytes] | None:

@@ -34,18 +34,6 @@ LOCK, LEDGER_KEY = "lock", "ledger.key"
 _VERSION = 2
 
 
-def default_state(out: Path) -> Path:
-    """Return where the state of a release stands unless it is said otherwise: beside it.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> default_state(Path("shared/released")).as_posix()
-    'shared/released.provider'
-    """
-    return out.parent / f"{out.name}.provider"
-
-
 class State:
     """An open state folder; nobody else can work in it until it is closed.
 
@@ -55,7 +43,7 @@ class State:
     make : bool
         Make it if it is not there.
     shared : bool
-        True if it may serve several releases; one beside a release serves that release.
+        True if it may serve several releases; older ones beside a release serve that release.
     budget : tuple of int, optional
         What one person may be charged in all (see `charges.py`); for a new folder.
     """
@@ -199,7 +187,8 @@ class State:
 def _prepare(folder: Path, *, make: bool) -> None:
     """Make the folder, or check that it is one that only its owner can read."""
     if make and not folder.exists():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (folder.parent, folder):
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not folder.is_dir():
         raise StateError(f"there is no state folder {str(folder)!r}", hint="give the right one with --state")
     if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:

@@ -87,6 +87,7 @@ def noise_table(
     *,
     first: int = 0,
     witness: Witness | None = None,
+    versions: NDArray[np.uint64] | None = None,
 ) -> dict[str, Array]:
     """Return the released values of the private columns, levels as numbers.
 
@@ -98,9 +99,11 @@ def noise_table(
         Number of the table's first slab of rows; a table that is one piece of a longer one starts at a slab.
     witness : Witness, optional
         Sees the content of each slab; on threads, in any order.
+    versions : array (rows), optional
+        Which version each record is, of a person who was in the release before; none is the first.
     """
     out = np.empty((len(layout.columns), table.rows))
-    work = partial(_noise_slab, _Work(layout, table, stream, out, witness))
+    work = partial(_noise_slab, _Work(layout, table, stream, out, witness, versions))
     done = sum(engine.map(work, _slabs(table.rows, first)))
     if done != table.rows:  # what nobody wrote is whatever memory held before
         raise VersadpError(f"the engine {engine.name!r} noised {done} of {table.rows} records", hint="mend the engine")
@@ -129,6 +132,7 @@ class _Work:
     stream: Keystream
     out: Array
     witness: Witness | None
+    versions: NDArray[np.uint64] | None
 
 
 def _noise_slab(work: _Work, slab: _Slab) -> int:
@@ -139,7 +143,9 @@ def _noise_slab(work: _Work, slab: _Slab) -> int:
     if table.names is None:
         words = work.stream.slab(slab.number, content, layout.words)
     else:
-        words = work.stream.records(content, table.names[slab.start : slab.stop], layout.words)
+        rows = slice(slab.start, slab.stop)
+        versions = None if work.versions is None else work.versions[rows]
+        words = work.stream.records(content, table.names[rows], layout.words, versions)
     layout.add_noise(content, words)
     work.out[:, slab.start : slab.stop] = content  # slabs do not overlap, so threads write without a lock
     return slab.stop - slab.start
