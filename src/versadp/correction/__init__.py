@@ -2,6 +2,7 @@
 
     points          the product of the inverses of the blocks that a model touches        any loss, any blocks
     closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
+                    by level: points of categories, closed forms of the numbers on each of their levels
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
@@ -18,6 +19,7 @@ from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
 from versadp.correction.signed import Rows, Signed, stratified
 from versadp.correction.stencil import Stencil
+from versadp.correction.stratified import Stratified, as_stratified
 
 __all__ = [
     "Analytic",
@@ -34,6 +36,8 @@ __all__ = [
     "Rows",
     "Signed",
     "Stencil",
+    "Stratified",
     "as_linear",
+    "as_stratified",
     "stratified",
 ]

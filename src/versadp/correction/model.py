@@ -234,6 +234,8 @@ class FormulaModel(IndexModel):
     ----------
     basis : array (p, p), optional
         By which the design is multiplied.
+    coding : tuple of float
+        A noisy response is `coding[0] + coding[1]` times the left side.
     """
 
     loss: IndexLoss
@@ -243,19 +245,32 @@ class FormulaModel(IndexModel):
     window: float = 0.0
     tilt: Array | None = None
     basis: Array | None = None
+    coding: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:
         """Return the design and the response at points z."""
-        columns = columns_at(z, record, records, self.units)
+        columns = columns_at(z, record, records, self.units) | self.levels_at(z)
         matrix = finite(self.design.matrix(columns))
         if self.basis is not None:
             matrix = matrix @ self.basis
         if records.response is None:
-            return matrix, finite(self.design.response_at(columns))
+            return matrix, self.coding[0] + self.coding[1] * finite(self.design.response_at(columns))
         return matrix, records.response[record]
+
+    def levels_at(self, z: Array) -> dict[str, NDArray[Any]]:
+        """Return private categories as their levels, None for what is missing."""
+        out = {}
+        for name in self.design.private:
+            j = self.units.names.index(name)
+            code = z[:, j] * self.units.unit[j] + self.units.centre[j]
+            known = [level for level in self.design.levels[name] if level is not None]
+            # numbers stay numbers, text is compared as it is
+            levels = np.array([*known, None], dtype=object if isinstance(known[0], str) else float)
+            out[name] = levels[np.rint(np.where(np.isnan(code), len(known), code)).astype(np.int64)]
+        return out
 
 
 @dataclass

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Expanded, as_linear
+from versadp.correction import CustomModel, Expanded
 from versadp.correction.series import index_law, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
-from versadp.losses.base import still_says
 from versadp.losses.expansion import Expansion
 from versadp.losses.line import lift_of
 from versadp.losses.starts import newton
+from versadp.models.methods import closed_form, is_expanded
 from versadp.models.source import MemorySource
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Records
+    from versadp.correction import Records, Stratified
     from versadp.correction.expanded import Seen
+    from versadp.correction.stratified import Layers
     from versadp.engine import Engine
     from versadp.estimation import Moments
     from versadp.models.problem import Problem
@@ -79,24 +80,22 @@ def serves(problem: Problem, sample: Records, theta: Array) -> bool:
     return low <= law.low and law.high <= high
 
 
-def _form(problem: Problem) -> Expanded | None:
+def _form(problem: Problem) -> Expanded | Stratified | None:
     """Return the form in which a series will be undone, if there is one."""
     model = problem.model
     if isinstance(model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
         return None
-    natural = model.loss.natural and still_says(model.loss, "natural", ("value", "derivatives"))
-    linear = as_linear(model, problem.units)
-    if not natural or model.loss.expansion() is not None or linear is None:
+    if not is_expanded(model.loss) or model.loss.expansion() is not None:
         return None
-    if any(
-        block.products() is None or block.waves(np.zeros((1, len(block.columns)), complex)) is None
-        for block in problem.blocks
+    form = closed_form(problem, Expansion())
+    if isinstance(form, Expanded) and any(
+        block.waves(np.zeros((1, len(block.columns)), complex)) is None for block in problem.blocks
     ):
         return None
-    return Expanded(*linear, problem.blocks, Expansion())
+    return form
 
 
-def _start(problem: Problem, form: Expanded, seen: Seen, sample: Records) -> Array:
+def _start(problem: Problem, form: Expanded | Stratified, seen: Seen | Layers, sample: Records) -> Array:
     """Return corrected least squares on the scale of the loss: around the index g that gives the mean response.
 
     theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)

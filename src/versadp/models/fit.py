@@ -143,14 +143,15 @@ def fit(
     begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
     weighed, size = record_weights(weights, opened), None if begin is None else begin.size
-    problem = make_problem(opened, formula, minimised, weighed, size)
+    free = extension is None and method in {"efficient", "naive"}
+    problem = make_problem(opened, formula, minimised, weighed, size, free=free)
     # functions of a user need not be safe on threads
     own = isinstance(problem.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
 
     def again() -> Answer:  # for who asks for more: nothing that the fit has worked on is kept until then
-        return estimate(make_problem(opened, formula, minimised, weighed, size), choice, begin)
+        return estimate(make_problem(opened, formula, minimised, weighed, size, free=free), choice, begin)
 
     return results(opened, answer, again, method=method, loss=minimised, seed=random_state)
 

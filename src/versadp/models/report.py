@@ -163,7 +163,7 @@ def _share_of_quantile(curve: Curve, tau: float, answer: Answer) -> float | None
 def _few_points(problem: Problem) -> Signed | Drawn:
     """Return a correction with few points a record, clipped."""
     if problem.units.exact_rate is None:
-        return Drawn(problem.model, problem.units, problem.blocks, How(2))
+        return Drawn(problem.model, problem.units, problem.blocks, How(2), problem.nullable)
     return Signed(problem.model, problem.units, (Extension(),), near=2, far=2)
 
 
