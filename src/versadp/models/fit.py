@@ -226,6 +226,8 @@ def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) 
     """Return a problem smoothed as its loss says, and where it starts: by the line, or by the records in the box."""
     model, units = problem.model, problem.units
     assert not isinstance(model, CustomModel)
+    if model.begin is not None:
+        return problem, model.begin
     if line is None:
         return problem.smoothed(*bandwidths(model, units, sample, factor=factor)), plain_fit(model, units, sample)
     return problem.smoothed(*model.loss.bandwidths_on(line, factor)), model.loss.start_on(line)

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordModel, Records
+from versadp.correction import (
+    CustomModel,
+    FormulaModel,
+    LinearModel,
+    MultinomialModel,
+    RecordModel,
+    Records,
+    ShareModel,
+)
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
@@ -23,7 +31,7 @@ from versadp.models.methods import is_expanded
 from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, public_numbers, values_of
 from versadp.noise.coded import code
 from versadp.noise.units import Units
-from versadp.schema import Bounded, Dates, Schema
+from versadp.schema import Bounded, Categorical, Dates, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.formula.design import Part
-    from versadp.losses import IndexLoss
+    from versadp.losses import IndexLoss, Multinomial, Share
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.release.release import Release
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Codes = dict[str, tuple[str, tuple[float, ...]]]  # a column of numbers: its category, and a number a level
-    AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
+    AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel | ShareModel | MultinomialModel
 
 APART = 3.0  # times as much noise, from one column to the next, has weights of its own
 
@@ -139,13 +147,19 @@ def make_problem(
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
-    design = None if formula is None else make_design(formula, schema, partial(_public_levels, release))
+    by_level = getattr(loss, "by_level", False)
+    levels = partial(_public_levels, release)
+    if formula is None and by_level:
+        return _share_problem(release, loss, weights)
+    design = None if formula is None else make_design(formula, schema, levels, by_level=by_level)
     if not schema.numeric and (design is None or not design.private):
         raise ParameterError(
             "the release has no noisy numeric column", hint="a category stands in a formula, e.g. y ~ C(region)"
         )
     if design is None:
         return _record_problem(release, loss, weights, size)
+    if by_level:
+        return _multinomial_problem(release, design, loss, weights)
     return _formula_problem(release, design, loss, weights, free=free)
 
 
@@ -398,6 +412,42 @@ def _record_problem(release: Release, loss: Any, weights: Array | None, size: in
     )
 
 
+def _share_problem(release: Release, loss: Share, weights: Array | None) -> Problem:
+    schema, name = release.mechanism.schema, loss.of
+    column = schema.columns.get(name)
+    found = (
+        column.levels if isinstance(column, Categorical) else name in schema.public and _public_levels(release, name)
+    )
+    if not found:
+        raise ParameterError(f"{name!r} is no category", hint=f"choose from {', '.join(schema.categorical)}")
+    levels = (*found, None) if loss.missing else tuple(found)
+    blocks = _touched(release, {name})
+    units = _units(release, blocks)
+    private = bool(blocks)
+    reader = Reader(units, () if private else (name,), levels={name: levels} if private else {})
+    model, same = ShareModel(loss, levels, private, units), np.eye(len(levels))
+    nullable = () if loss.missing else _nullable(blocks, (name,))
+    every = (np.arange(model.size),)
+    source = _source(release, reader, weights)
+    return Problem(
+        model, units, blocks, source, loss.labels(levels), every, same, np.zeros(model.size), nullable=nullable
+    )
+
+
+def _multinomial_problem(release: Release, design: Design, loss: Multinomial, weights: Array | None) -> Problem:
+    assert design.classes is not None
+    public, blocks = _public_columns(release, design), _touched(release, set(design.used))
+    units, levels = _units(release, blocks), {name: design.levels[name] for name in design.private}
+    source = _source(release, Reader(units, public, design, levels=levels), weights)
+    own = design.levels[design.classes]
+    model, names = MultinomialModel(loss, design, loss.ordered(own), units), loss.labels(own, design.names)
+    if len(release) <= model.size:
+        raise DataError(f"{model.size} coefficients need more than {len(release)} records")
+    every, same, nowhere = (np.arange(model.size),), np.eye(model.size), np.zeros(model.size)
+    nullable = tuple(name for name in _nullable(blocks, design.used) if name not in design.with_missing)
+    return Problem(model, units, blocks, source, names, every, same, nowhere, design, nullable=nullable)
+
+
 def _quantile(loss: Any, units: Units) -> Question:
     """Return which quantile a loss asks for; that of a column is inside its bounds."""
     if not isinstance(loss.of, str):
@@ -426,6 +476,6 @@ def _public_columns(release: Release, design: Design) -> tuple[str, ...]:
     used = tuple(name for name in design.used if name in release.mechanism.schema.public)
     numbers = public_numbers(release)
     for name in used:
-        if name not in numbers and name not in {*design.terms.texts, *design.left.texts}:
+        if name not in numbers and name not in {*design.terms.texts, *design.left.texts, design.classes}:
             raise ParameterError(f"public column {name!r} holds text", hint=f"write C({name}) for its levels")
     return used

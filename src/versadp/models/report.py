@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Drawn, Signed
+from versadp.correction import CustomModel, Drawn, MultinomialModel, Signed
 from versadp.estimation import ScoreSet, score_sets
+from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.trust import MOST, SpecificationTest, Trust
 from versadp.noise import Extension, How
@@ -78,12 +79,21 @@ def results(
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
-        design=None if problem.design is None else problem.design.terms,
+        design=_terms(problem),
+        classes=tuple(map(str, problem.model.levels)) if isinstance(problem.model, MultinomialModel) else (),
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
         trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
         more_sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
     )
+
+
+def _terms(problem: Problem) -> Terms | None:
+    """Return the right side of the formula: once, or once for each class of the response but the reference."""
+    if problem.design is None:
+        return None
+    terms = problem.design.terms
+    return Terms(problem.names, terms.factors * (len(problem.names) // len(terms.names)), terms.levels)
 
 
 def _strengths(answer: Answer) -> dict[str, float]:
