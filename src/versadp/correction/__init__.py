@@ -15,8 +15,8 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 from versadp.correction.analytic import Analytic
 from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
-from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
+from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
 from versadp.correction.signed import Rows, Signed, stratified
 from versadp.correction.stencil import Stencil

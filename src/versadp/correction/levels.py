@@ -16,13 +16,13 @@ import numpy as np
 
 from versadp.correction.kernel import add_scores
 from versadp.correction.model import Model, columns_at, finite, levels_at
-from versadp.losses.several import Multinomial, Share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.model import Records
     from versadp.formula.design import Design
+    from versadp.losses.several import Multinomial, Share
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
@@ -79,22 +79,22 @@ class MultinomialModel(Model):
 
     Attributes
     ----------
-    levels : tuple
-        Of the response, the reference first.
+    classes : tuple
+        The levels of the response, the reference first.
     basis : array (p, p), optional
         By which the design is multiplied.
     """
 
     loss: Multinomial
     design: Design
-    levels: tuple[Any, ...]
+    classes: tuple[Any, ...]
     units: Units
     bandwidth: float = 0.0
     window: float = 0.0
     basis: Array | None = None
 
     def __post_init__(self) -> None:
-        self.size = len(self.design.names) * (len(self.levels) - 1)
+        self.size = len(self.design.names) * (len(self.classes) - 1)
 
     @property
     def begin(self) -> Array:
@@ -107,7 +107,7 @@ class MultinomialModel(Model):
         columns = columns_at(z, record, records, self.units) | levels_at(z, self.units, private)
         matrix = finite(self.design.matrix(columns))
         assert self.design.classes is not None
-        y = one_hot(columns[self.design.classes], self.levels[1:])
+        y = one_hot(columns[self.design.classes], self.classes[1:])
         return (matrix if self.basis is None else matrix @ self.basis), y
 
     def score(self, rows: tuple[Array, Array], theta: Array) -> Array:
@@ -141,7 +141,7 @@ class MultinomialModel(Model):
 
     def _probabilities(self, m: Array, theta: Array) -> Array:
         """Return the probabilities of all levels but the reference."""
-        return self.loss.probabilities(m @ theta.reshape(-1, m.shape[1]).T)[:, 1:]
+        return self.loss.probabilities(m @ np.ascontiguousarray(theta.reshape(-1, m.shape[1]).T))[:, 1:]
 
 
 def one_hot(values: NDArray[Any], levels: tuple[Any, ...]) -> Array:

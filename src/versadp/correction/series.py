@@ -17,7 +17,7 @@ small enough, windows have erased what the loss needs: that is refused.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from versadp.losses.expansion import Expansion
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.expanded import Expanded, Seen
-    from versadp.correction.stratified import Layers, Stratified
+    from versadp.correction.expanded import Expanded
+    from versadp.correction.stratified import Stratified
     from versadp.losses import IndexLoss
 
     Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ class IndexLaw:
         return u, (normal / normal.sum() + 1 / GRID) / 2
 
 
-def index_law(form: Expanded | Stratified, seen: Seen | Layers, theta: Array) -> IndexLaw:
+def index_law(form: Expanded | Stratified, seen: Any, theta: Array) -> IndexLaw:
     """Return where the index lies at a theta: within bounds, and a few standard deviations around its mean."""
     share = np.ones(len(seen.m)) if seen.weight is None else seen.weight
     mean = float(share @ (seen.m @ theta) / seen.total)
@@ -98,9 +98,7 @@ def index_law(form: Expanded | Stratified, seen: Seen | Layers, theta: Array) ->
     return IndexLaw(float(low) - 0.05, float(high) + 0.05, middle, sd)
 
 
-def series(
-    form: Expanded | Stratified, seen: Seen | Layers, theta: Array, loss: IndexLoss
-) -> tuple[Expansion, IndexLaw]:
+def series(form: Expanded | Stratified, seen: Any, theta: Array, loss: IndexLoss) -> tuple[Expansion, IndexLaw]:
     """Return the series of a natural loss around a theta, and the law of the index that it is for."""
     law = index_law(form, seen, theta).wider(WIDER)
     n = len(seen.m)

@@ -46,13 +46,18 @@ MOST = 300  # strata that anybody would work with
 
 
 class Layer(NamedTuple):
-    """Records of one stratum, as far as they do not depend on the parameters."""
+    """Records of one stratum, as far as they do not depend on the parameters.
+
+    The redrawn part of an inverse is the same for records that are alike in public: those are worked on once.
+    """
 
     rows: NDArray[np.int64]
     weight: Array  # of the stratum alone
     change: Array  # T, (q, p)
     form: Expanded
-    seen: Seen
+    seen: Seen  # of all kinds of records
+    kind: NDArray[np.int64] | slice  # of each record
+    times: Array  # how often its kind is there
 
 
 class Layers(NamedTuple):
@@ -98,7 +103,7 @@ class Stratified:
         """Strata of a record: of categories, and the kept and the redrawn part of numbers under one coin with them."""
         sets = [set(block.columns) for block in self.blocks]
         both = sum(bool(each & {*self.model.design.private, *_nullable(self.blocks)}) for each in sets)
-        return prod(len(self.model.design.levels[name]) for name in self.model.design.private) * 2**both
+        return int(prod(len(self.model.design.levels[name]) for name in self.model.design.private) * 2**both)
 
     @cached_property
     def crossed(self) -> tuple[str, ...]:
@@ -179,21 +184,35 @@ class Stratified:
         public = Terms(tuple(map(str, self.keys)), tuple(self.keys)).matrix(records.public | {"": np.zeros(n)})
         assert records.released is not None
         numbers = records.released[[name not in design.private for name in self.units.names]]
+        # what is missing counts where nothing of what was released matters, and there it may be any number
+        numbers = np.where(np.isnan(numbers), self.numbers.middle[:, None], numbers)
         base = replace(records, design=public, released=numbers, public={})
         layers, m, y, squares, total = [], np.zeros((n, size)), np.zeros(n), np.zeros((size, size)), 0.0
+        first, alike, count = _kinds(base)
         for levels, weight, blocks in self.strata(records):
             rows = np.flatnonzero(weight)
             if not rows.size:
                 continue
-            some, own = base.take(rows), weight[rows]
+            own, times = weight[rows], np.ones(1)
+            kind: NDArray[np.int64] | slice = slice(None)
+            # nothing of what was released matters, and all weigh the same
+            if (
+                2 * first.size < n == rows.size
+                and (own == own[0]).all()
+                and not any(b.products().weight for b in blocks)
+            ):
+                some, kind, times = base.take(first), alike, count[alike]
+                some = replace(some, weight=own[0] * count * (1.0 if some.weight is None else some.weight))
+            else:
+                some = base.take(rows)
+                some = replace(some, weight=own if some.weight is None else own * some.weight)
             if design.outcome is not None:
-                some = replace(some, response=np.full(rows.size, design.outcome.values[levels[design.outcome.column]]))
-            some = replace(some, weight=own if some.weight is None else own * some.weight)
+                some = replace(some, response=np.full(some.rows, design.outcome.values[levels[design.outcome.column]]))
             form, change = Expanded(self.linear, self.numbers, blocks, self.expansion), self.change(levels)
             seen = form.prepare(some, rng)
-            layers.append(Layer(rows, own, change, form, seen))
-            m[rows] += own[:, None] * (seen.m @ change)
-            y[rows] += own * seen.y
+            layers.append(Layer(rows, own, change, form, seen, kind, times))
+            m[rows] += own[:, None] * (seen.m @ change)[kind]
+            y[rows] += own * seen.y[kind]
             squares += change.T @ seen.squares @ change
             total += seen.total
         return Layers(layers, m, y, records.weight, squares, total)
@@ -201,31 +220,43 @@ class Stratified:
     def evaluate(self, seen: Layers, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
         score, bend = np.zeros_like(seen.m), np.zeros_like(seen.squares)
-        for rows, _, change, form, own in seen.layers:
+        for rows, _, change, form, own, kind, times in seen.layers:
             now = replace(form, expansion=self.expansion)
             each, total = now.evaluate(own, change @ theta, np.ones((1, 1)), hessian=hessian)
-            score[rows] += each[:, 0] @ change
+            score[rows] += (each[:, 0] @ change)[kind] / times[:, None]
             bend += change.T @ total @ change
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
     def ends(self, seen: Layers, theta: Array) -> tuple[float, float]:
         """Return between what the index lies on any stratum."""
-        ends = [form.ends(own, change @ theta) for _, _, change, form, own in seen.layers]
+        ends = [layer.form.ends(layer.seen, layer.change @ theta) for layer in seen.layers]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def gains(self, seen: Layers, theta: Array, tau: Array) -> Array:
         """Return by how much waves of the index are magnified at most, at each frequency."""
-        return np.max([form.gains(own, change @ theta, tau) for _, _, change, form, own in seen.layers], axis=0)
+        return np.asarray(
+            np.max([layer.form.gains(layer.seen, layer.change @ theta, tau) for layer in seen.layers], axis=0)
+        )
 
     def waves(self, seen: Layers, theta: Array, tau: Array, some: NDArray[np.int64]) -> Complex:
         """Return the corrected waves of the index of some records at frequencies, (records, M)."""
         place = np.full(len(seen.m), -1)
         place[some] = np.arange(len(some))
         out = np.zeros((len(some), len(tau)), complex)
-        for rows, weight, change, form, own in seen.layers:
+        for rows, weight, change, form, own, kind, _ in seen.layers:
             inside = np.flatnonzero(place[rows] >= 0)
-            out[place[rows[inside]]] += weight[inside, None] * form.waves(own, change @ theta, tau, inside)
+            at = inside if isinstance(kind, slice) else kind[inside]
+            out[place[rows[inside]]] += weight[inside, None] * form.waves(own, change @ theta, tau, at)
         return out
+
+
+def _kinds(records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Return one record of each kind that is alike in public, the kind of each record, and how often each is there."""
+    known = [each for each in (records.design, records.response, records.weight) if each is not None]
+    _, first, kind, count = np.unique(
+        np.column_stack(known), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, kind.ravel(), count.astype(float)
 
 
 def _nullable(blocks: tuple[Block, ...]) -> set[str]:
@@ -242,4 +273,5 @@ def as_stratified(model: Any, units: Units, blocks: tuple[Block, ...], expansion
     if any(block.strata(np.zeros((len(block.columns), 1))) is None for block in blocks):
         return None
     form = Stratified(model, units, blocks, expansion)
-    return form if form.count <= MOST else None
+    # without numbers points are exact, and a loss need not be expanded
+    return form if form.count <= MOST and form.numbers.dim else None

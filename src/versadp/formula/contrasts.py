@@ -9,7 +9,7 @@
 
 The matrices are formulaic's; what stands in C() is read here and never evaluated. A term stands for all products of its
 categories' levels that terms before it do not span: where what is left of `C(a):age` without C(a) is in the formula,
-C(a) is reduced, and otherwise it has all of its levels. Levels of a private category come from the schema, in its order.
+C(a) is reduced, and otherwise it has all of its levels. Levels of a private category come from the schema, in order.
 """
 
 from __future__ import annotations
@@ -208,20 +208,25 @@ def _read(factor: str) -> tuple[str, str, tuple[Any, ...], bool] | None:
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "C"):
         return None
     try:
-        (column, *codings), missing = tree.args, False
-        for keyword in tree.keywords:
-            if keyword.arg == MISSING:
-                missing = bool(ast.literal_eval(keyword.value))
-            elif keyword.arg == "contrasts" and not codings:
-                codings = [keyword.value]
-            else:
-                raise ValueError
-        if not isinstance(column, ast.Name) or len(codings) > 1:
-            raise ValueError  # noqa: TRY301 - one way out
-        coding, options = _coding(codings[0]) if codings else ("treatment", ())
+        found, coding, options, missing = _arguments(tree)
     except (ValueError, TypeError, SyntaxError):
         raise ParameterError(f"{factor} cannot be read", hint=_HINT) from None
-    return name or column.id, coding, options, missing
+    return name or found, coding, options, missing
+
+
+def _arguments(call: ast.Call) -> tuple[str, str, tuple[Any, ...], bool]:
+    """Return what stands in C(...); a ValueError is what cannot."""
+    (column, *codings), missing = call.args, False
+    for keyword in call.keywords:
+        if keyword.arg == MISSING:
+            missing = bool(ast.literal_eval(keyword.value))
+        elif keyword.arg == "contrasts":
+            codings.append(keyword.value)
+        else:
+            raise ValueError(keyword.arg)
+    if not isinstance(column, ast.Name) or len(codings) > 1:
+        raise ValueError(call)
+    return column.id, *(_coding(codings[0]) if codings else ("treatment", ())), missing
 
 
 def _coding(node: ast.expr) -> tuple[str, tuple[Any, ...]]:
@@ -240,10 +245,10 @@ def _coding(node: ast.expr) -> tuple[str, tuple[Any, ...]]:
         if [keyword.arg for keyword in node.keywords] == ["base"] and not options:
             options = [node.keywords[0].value]
         elif node.keywords:
-            raise ValueError
+            raise ValueError(node)
     known = {each.lower(): each for each in _ONES}
     if name.lower() not in known or (options and name.lower() not in {"treatment", "sas"}) or len(options) > 1:
-        raise ValueError
+        raise ValueError(name)
     return known[name.lower()], tuple(ast.literal_eval(each) for each in options)
 
 

@@ -215,10 +215,7 @@ def make_design(
     found = {*response.columns, *terms.columns}
     _check_names(found, schema)
     _check_repeats(terms, response)
-    for factor in (response, *(factor for term in terms.expressions for factor in term)):
-        for name in factor.columns:
-            if levels_of(name) is not None:
-                _check_levels(factor, name, levels)
+    _check_levels((response, *(factor for term in terms.expressions for factor in term)), levels, levels_of)
     splits = tuple(_split_up(term, schema, levels) for term in terms.expressions)
     outcome = None if classes is not None else _part(response, levels)
     return Design(
@@ -248,13 +245,18 @@ def _second_level(name: str, levels: tuple[Any, ...]) -> Expression:
     return parse_expression(f"{quote(name)} == {levels[-1]!r}")
 
 
-def _check_levels(factor: Expression, name: str, levels: dict[str, tuple[Any, ...]]) -> None:
+def _check_levels(
+    factors: Sequence[Expression],
+    levels: dict[str, tuple[Any, ...]],
+    levels_of: Callable[[str], Sequence[Any] | None],
+) -> None:
     """Refuse comparisons with what is no level; note where missing is one."""
-    if unknown := sorted(factor.compared.get(name, set()) - set(map(str, levels[name]))):
-        shown = ", ".join(map(str, levels[name]))
-        raise ParameterError(f"{unknown[0]!r} is no level of {name!r}", hint=f"its levels: {shown}")
-    if name in factor.missing and None not in levels[name]:
-        levels[name] = (*levels[name], None)
+    for factor, name in [(each, name) for each in factors for name in each.columns if levels_of(name) is not None]:
+        if unknown := sorted(factor.compared.get(name, set()) - set(map(str, levels[name]))):
+            shown = ", ".join(map(str, levels[name]))
+            raise ParameterError(f"{unknown[0]!r} is no level of {name!r}", hint=f"its levels: {shown}")
+        if name in factor.missing and None not in levels[name]:
+            levels[name] = (*levels[name], None)
 
 
 def _part(factor: Expression, levels: Mapping[str, tuple[Any, ...]]) -> Part | None:

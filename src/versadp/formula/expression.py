@@ -31,6 +31,12 @@ LEARNING = frozenset(
 )
 """Transforms that learn from the data, under all the names that people type."""
 
+
+def _missing(values: Any) -> Any:
+    """Tell which values are missing: NaN, or none at all."""
+    return values != values if values.dtype.kind in "fiub" else np.array([x is None or x != x for x in values], bool)  # noqa: PLR0124 - NaN differs from itself
+
+
 _SHORT: dict[str, Callable[..., Any]] = {
     "I": lambda x: x,
     "abs": np.abs,
@@ -39,7 +45,7 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "log10": np.log10,
     "exp": np.exp,
     "exp2": np.exp2,
-    "missing": lambda x: _missing(x),
+    "missing": _missing,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {"where": np.where, "clip": np.clip, "round": np.round}
 _CONSTANTS = {"pi": np.pi, "e": np.e}
@@ -191,15 +197,20 @@ def _check(node: ast.expr, found: dict[str, None]) -> None:
         _check(node.left, found)
         _check(node.comparators[0], found)
     elif isinstance(node, ast.Call):
-        _function(node.func)
-        if node.keywords or not node.args or (_name_of(node.func) == "I" and len(node.args) != 1):
-            raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
-        if _name_of(node.func) == "missing" and not (len(node.args) == 1 and isinstance(node.args[0], ast.Name)):
-            raise ParameterError("missing() in a formula takes one column", hint="e.g. I(missing(region))")
+        _check_call(node)
         for argument in node.args:
             _check(argument, found)
     elif _numpy_name(node) not in _CONSTANTS:
         raise ParameterError(f"a formula cannot hold a {_words(node)}", hint=_HINT)
+
+
+def _check_call(node: ast.Call) -> None:
+    """Refuse arguments that a function of one record does not take."""
+    _function(node.func)
+    if node.keywords or not node.args or (_name_of(node.func) == "I" and len(node.args) != 1):
+        raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
+    if _name_of(node.func) == "missing" and not (len(node.args) == 1 and isinstance(node.args[0], ast.Name)):
+        raise ParameterError("missing() in a formula takes one column", hint="e.g. I(missing(region))")
 
 
 def _with_text(node: ast.AST) -> str | None:
@@ -229,11 +240,6 @@ def _function(node: ast.expr) -> Callable[..., Any]:
         return ufunc
     what = ast.unparse(node) if name or of_numpy else "a call"
     raise ParameterError(f"{what} in the formula does not look at one record at a time", hint=_HINT)
-
-
-def _missing(values: Any) -> Any:
-    """Tell which values are missing: NaN, or none at all."""
-    return values != values if values.dtype.kind in "fiub" else np.array([x is None or x != x for x in values], bool)  # noqa: PLR0124 - NaN differs from itself
 
 
 def _value(node: ast.expr, columns: Mapping[str, Array], aliases: tuple[str, ...]) -> Any:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     Value = TypeVar("Value")
 
-_FORMAT = {"format": "versadp results", "version": 5}
+_VERSION = 5
+_FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "curves": (2, {}),
     "trust": (3, Trust().as_numbers()),
@@ -100,7 +101,7 @@ class SavedResults:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         entries = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        version = _FORMAT["version"]
+        version = _VERSION
         while version > 1:  # as old a version as holds it all
             entry, nothing = next((name, empty) for name, (since, empty) in _SINCE.items() if since == version)
             if entries[entry] != nothing:
@@ -112,11 +113,11 @@ class SavedResults:
     @classmethod
     def from_dict(cls, data: Any) -> SavedResults:
         """Read what `to_dict` wrote, entry by entry; or what versions before wrote."""
-        if isinstance(data, dict) and data.get("version") in range(1, _FORMAT["version"]):
+        if isinstance(data, dict) and data.get("version") in range(1, _VERSION):
             new = {name: empty for name, (since, empty) in _SINCE.items() if since > data["version"]}
             if set(new) & set(data):
                 raise ParameterError(f"results of version {data['version']} have no {' and '.join(new)}")
-            data = data | new | {"version": _FORMAT["version"]}
+            data = data | new | {"version": _VERSION}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("these are not results, or results of a version that this versadp does not know")
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ByLevel:
-    """What a fit asks of a loss, where it has several numbers: it is smooth, and starts from wherever its model says."""
+    """What a fit asks of a loss, where it has several numbers: it is smooth, and its model says where it starts."""
 
     by_level: ClassVar[bool] = True
     smooth: ClassVar[bool] = True

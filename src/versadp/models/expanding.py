@@ -8,7 +8,7 @@ fit to all of them begins; none leaves the interval of the series, which moves a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction import Records, Stratified
-    from versadp.correction.expanded import Seen
-    from versadp.correction.stratified import Layers
     from versadp.engine import Engine
     from versadp.estimation import Moments
     from versadp.models.problem import Problem
@@ -95,7 +93,7 @@ def _form(problem: Problem) -> Expanded | Stratified | None:
     return form
 
 
-def _start(problem: Problem, form: Expanded | Stratified, seen: Seen | Layers, sample: Records) -> Array:
+def _start(problem: Problem, form: Expanded | Stratified, seen: Any, sample: Records) -> Array:
     """Return corrected least squares on the scale of the loss: around the index g that gives the mean response.
 
     theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Codes = dict[str, tuple[str, tuple[float, ...]]]  # a column of numbers: its category, and a number a level
-    AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel | ShareModel | MultinomialModel
+    AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
 
 APART = 3.0  # times as much noise, from one column to the next, has weights of its own
 
@@ -425,7 +425,8 @@ def _share_problem(release: Release, loss: Share, weights: Array | None) -> Prob
     units = _units(release, blocks)
     private = bool(blocks)
     reader = Reader(units, () if private else (name,), levels={name: levels} if private else {})
-    model, same = ShareModel(loss, levels, private, units), np.eye(len(levels))
+    model: Any = ShareModel(loss, levels, private, units)  # which a fit asks no more of than of others
+    same = np.eye(model.size)
     nullable = () if loss.missing else _nullable(blocks, (name,))
     every = (np.arange(model.size),)
     source = _source(release, reader, weights)
@@ -440,7 +441,8 @@ def _multinomial_problem(release: Release, design: Design, loss: Multinomial, we
     units, levels = _units(release, blocks), {name: design.levels[name] for name in design.private}
     source = _source(release, Reader(units, public, design, levels=levels), weights)
     own = design.levels[design.classes]
-    model, names = MultinomialModel(loss, design, loss.ordered(own), units), loss.labels(own, design.names)
+    model: Any = MultinomialModel(loss, design, loss.ordered(own), units)
+    names = loss.labels(own, design.names)
     if len(release) <= model.size:
         raise DataError(f"{model.size} coefficients need more than {len(release)} records")
     every, same, nowhere = (np.arange(model.size),), np.eye(model.size), np.zeros(model.size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Drawn, MultinomialModel, Signed
+from versadp.correction import CustomModel, Drawn, Signed
 from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from versadp.correction import Records
     from versadp.estimation import Asked, Curve, Fit
-    from versadp.losses import IndexLoss, RecordLoss
+    from versadp.losses import IndexLoss, Multinomial, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
 
@@ -46,7 +46,7 @@ def results(
     again: Callable[[], Answer],
     *,
     method: str,
-    loss: IndexLoss | RecordLoss,
+    loss: IndexLoss | RecordLoss | Multinomial,
     seed: int,
 ) -> Results:
     """Return a fit as the user sees it.
@@ -58,7 +58,7 @@ def results(
     again : callable
         What gives the answer once more.
     method : str
-    loss : IndexLoss or RecordLoss
+    loss : IndexLoss, RecordLoss or Multinomial
         What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
     seed : int
         Of the draws.
@@ -80,7 +80,7 @@ def results(
         weights=found.weights or None,
         predict_link=loss.prediction,
         design=_terms(problem),
-        classes=tuple(map(str, problem.model.levels)) if isinstance(problem.model, MultinomialModel) else (),
+        classes=tuple(map(str, getattr(problem.model, "classes", ()))),
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
         trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),

@@ -80,13 +80,13 @@ class Stratum(NamedTuple):
     levels : dict of str to int
         The number of the level of each category; what is missing comes after all levels.
     weight : array (rows,)
-    numbers : Block, optional
+    numbers : Block, or what has its columns, products and waves
         Whose inverse undoes the noise of the block's numbers in this stratum.
     """
 
     levels: dict[str, int]
     weight: Array
-    numbers: Block | None = None
+    numbers: Any = None
 
 
 class Spec(ABC):

@@ -75,7 +75,7 @@ class Category:
     @property
     def centre(self) -> Array:
         """Means over levels."""
-        return np.array(self.coding, dtype=float).mean(axis=0)
+        return np.asarray(np.mean(self.coding, axis=0), dtype=float)
 
     @property
     def around(self) -> Array:

@@ -486,20 +486,20 @@ class WindowBlock(Block):
                 drawn *= known * (m + w) / n
                 continue
             # of each level: who shows it, and which share of the redrawn does
-            levels = [(name, level, seen[j] == level, known / n) for level in range(n)]
-            each.append(levels if known.all() else [*levels, (name, m + 1, ~known, ~known)])
+            shown = [(name, level, seen[j] == level, known / n) for level in range(n)]
+            each.append(shown if known.all() else [*shown, (name, m + 1, ~known, ~known)])
         out = []
         for combination in itertools.product(*each):
             levels = {name: level for name, level, _, _ in combination}
-            shown = kept * math.prod((here for _, _, here, _ in combination), start=1.0)
+            here = kept * math.prod((flag for _, _, flag, _ in combination), start=1.0)
             share = drawn * math.prod((part for _, _, _, part in combination), start=1.0)
             if numbers is None:
-                out.append(Stratum(levels, shown + share))
+                out.append(Stratum(levels, here + share))
             elif not each and not self.nullable:
-                out.append(Stratum(levels, np.ones_like(shown), numbers))
+                out.append(Stratum(levels, np.ones_like(here), numbers))
             else:
                 alone = replace(numbers, nulls=(False,) * len(numbers.columns), coin=WORDS)
-                out += [Stratum(levels, shown, alone), Stratum(levels, share, Redrawn(alone))]
+                out += [Stratum(levels, here, alone), Stratum(levels, share, Redrawn(alone))]
         return out
 
     @property
