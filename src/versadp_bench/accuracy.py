@@ -12,6 +12,7 @@ import versadp as vdp
 from versadp.display.progress import bar
 from versadp.engine import as_engine
 from versadp.errors import InsecureWarning
+from versadp_bench.categories import CATEGORIES, CategorySetting
 from versadp_bench.settings import HALF, MEANS, SETTINGS, MeanSetting, Setting
 from versadp_bench.windows import WINDOWS, WindowSetting
 
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Replication = tuple[Array, Array, str]
 
-ROWS: dict[str, Setting | MeanSetting | WindowSetting] = {**MEANS, **SETTINGS, **WINDOWS}
+ROWS: dict[str, Setting | MeanSetting | WindowSetting | CategorySetting] = {
+    **MEANS,
+    **SETTINGS,
+    **WINDOWS,
+    **CATEGORIES,
+}
 
 
 @lru_cache(maxsize=32)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.correction import LinearModel, Records, closed_form
+from versadp.correction import LinearModel, Records, as_expanded
 from versadp.losses import Poisson, Squared
 from versadp.losses.expansion import Expansion
 from versadp.noise import Response, Window
@@ -73,7 +73,7 @@ def setting(blocks, released, chance, expansion):
     n, model = len(chance), LinearModel(Squared(), np.array([-1, 0, 1]), 2)
     known = np.where(np.isnan(released), 0.0, released)
     records = Records(units.from_columns(list(known)), {}, np.full((n, 1), 1.7), None, chance, released)
-    return closed_form((model, units), blocks, expansion, waves=True), records
+    return as_expanded((model, units), blocks, expansion, waves=True), records
 
 
 def truth(blocks, record, expansion):
@@ -125,7 +125,7 @@ def test_a_wrong_coin_is_rejected(blocks):
     assert np.max(wrong) > 1e-3
 
 
-def test_without_such_an_inverse_there_is_no_closed_form():
+def test_without_such_an_inverse_there_is_no_as_expanded():
     columns = {"c": Categorical(["n", "s"], nullable=True)}
     for block in (Response(0.5).on(columns), Window(1.0).on(columns)):
         assert block.cases(np.empty((1, 0))) is None

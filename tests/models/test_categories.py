@@ -117,8 +117,8 @@ def test_designs():
     design = make_design("y ~ x0 + C(g)", SCHEMA)
     assert design.columns == (PUBLIC, 0, CODED, CODED, CODED)
     assert design.linear
-    assert design.coded
-    assert [one and one.level for one in design.indicators] == [None, None, 1, 2, 3]
+    assert design.private == ("g",)
+    assert [split.parts[0].values for split in design.splits[2:]] == [(0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,7 @@ def test_missing_public_levels_are_refused():
 
 # exactly -------------------------------------------------------------------------------------------------------------
 
+INDICATORS = ((0, 0), (1, 0), (0, 1))  # of the second and the third level
 SMALL = Window(2.5, cells=4, window=3).on({"g": Categorical(["a", "b", "c"]), "x": Bounded(-1, 3)})
 
 
@@ -166,9 +167,9 @@ def test_expected_scores_are_the_true_ones(expansion, keep):
     import dataclasses
 
     spoilt = dataclasses.replace(SMALL, coin=int(SMALL.kept * keep))
-    units = Units.plain({"x": (-1.0, 3.0), "g[1]": (0.0, 1.0), "g[2]": (0.0, 1.0)})
+    units = Units.plain({"x": (-1.0, 3.0), "g[0]": (0.0, 1.0), "g[1]": (0.0, 1.0)})
     model, theta = LinearModel(Squared(), np.arange(-1, 3)), np.array([0.4, -0.7, 1.3, 0.5])
-    form = Expanded(model, units, (spoilt.coded({"g": (1, 2)}),), expansion)
+    form = Expanded(model, units, (spoilt.coded({"g": INDICATORS}),), expansion)
     for g, x in ((0, -1.0), (2, 1.0)):
         z, level = np.divmod(np.arange(21), 3)
         inside = (z >= x + 1) & (z < x + 4) & (level == g)

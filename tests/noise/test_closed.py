@@ -165,7 +165,8 @@ def test_a_part_keeps_the_coin_of_the_whole():
 MIXED = Window(epsilon=2.5, cells=4, window=3).on(
     {"g": Categorical(["n", "e", "s"]), "x": Bounded(-1, 3), "h": Categorical([0, 1])}
 )
-CODED = MIXED.coded({"g": (1, 2), "h": (1,)})
+INDICATORS = ((0, 0), (1, 0), (0, 1))  # of the second and the third level
+CODED = MIXED.coded({"g": INDICATORS, "h": ((0,), (1,))})
 
 
 def indicators(values):
@@ -176,7 +177,7 @@ def indicators(values):
 
 def test_indicators_are_undone_exactly():
     """Products and waves of a number and two categories of one block, over all records and outputs."""
-    assert CODED.columns == ("x", "g[1]", "g[2]", "h[1]")
+    assert CODED.columns == ("x", "g[0]", "g[1]", "h[0]")
     t = np.array([[0.3, 0.7, -0.4, 1.1], [0.0, 0.0, 0.0, 0.0], [-0.2j, 0.5j, 0.3j, -0.4j]])
     wrong = replace(CODED, keep=CODED.keep * 1.02, numbers=spoilt(CODED.numbers))
     for decoder, holds in ((CODED, True), (wrong, False)):
@@ -204,8 +205,8 @@ def test_derivatives_of_indicators():
 
 
 def test_randomised_response_is_a_window_of_one():
-    block = ResponseBlock(("g",), levels=3, keep=MIXED.keep).coded({"g": (1, 2)})
-    same = MIXED.part({"g"}).coded({"g": (1, 2)})
+    block = ResponseBlock(("g",), levels=3, keep=MIXED.keep).coded({"g": INDICATORS})
+    same = MIXED.part({"g"}).coded({"g": INDICATORS})
     assert block.columns == same.columns
     assert block.products().shift == pytest.approx(same.products().shift)
     t = np.array([[0.3, -0.8]])

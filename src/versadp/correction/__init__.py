@@ -2,6 +2,7 @@
 
     points          the product of the inverses of the blocks that a model touches        any loss, any blocks
     closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
+                    by level: points of categories, closed forms of the numbers on each of their levels
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
@@ -12,13 +13,15 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 """
 
 from versadp.correction.analytic import Analytic
-from versadp.correction.complete import closed_form
+from versadp.correction.complete import as_expanded
 from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
+from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
 from versadp.correction.signed import Rows, Signed, stratified
 from versadp.correction.stencil import Stencil
+from versadp.correction.stratified import Stratified, as_stratified
 
 __all__ = [
     "Analytic",
@@ -30,12 +33,16 @@ __all__ = [
     "IndexModel",
     "Laplacian",
     "LinearModel",
+    "MultinomialModel",
     "RecordModel",
     "Records",
     "Rows",
+    "ShareModel",
     "Signed",
     "Stencil",
+    "Stratified",
     "as_linear",
-    "closed_form",
+    "as_stratified",
+    "as_expanded",
     "stratified",
 ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def closed_form(
+def as_expanded(
     linear: tuple[LinearModel, Units], blocks: tuple[Block, ...], expansion: Expansion, *, waves: bool = False
 ) -> Expanded | None:
     """Return the closed form of a loss that is expanded, over complete records; None if a block has no such inverse.
@@ -64,6 +64,7 @@ class SeenCases(NamedTuple):
     y: Array
     weight: Array
     squares: Array
+    total: float
     alike: tuple[Alike, ...]
 
 
@@ -104,7 +105,7 @@ class Complete(Expanded):
             assert seen.weight is not None
             weight[rows] = seen.weight
         squares = sum((seen.squares for _, _, seen in alike), np.zeros((size, size)))
-        return SeenCases(e, public, m, y, weight, squares, alike)
+        return SeenCases(e, public, m, y, weight, squares, float(weight.sum()), alike)
 
     def _cases(self, records: Records) -> list[tuple[NDArray[np.int64], float, tuple[Inverse, ...]]]:
         """Return the rows, the factor and the blocks of each combination of cases that counts."""

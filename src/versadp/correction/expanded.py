@@ -61,6 +61,7 @@ class Seen(NamedTuple):
     y: Array  # (n,): corrected response
     weight: Array | None
     squares: Array  # (p, p): sum of corrected products of the design
+    total: float  # sum of weights
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Expanded:
         squares = m.T @ (m if share is None else m * share[:, None])
         apart = (weight - weight**2) * ((e if share is None else e * share) @ e.T) + total * shift
         squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
-        return Seen(e, public, m, y, share, squares)
+        return Seen(e, public, m, y, share, squares, total)
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
@@ -228,6 +229,16 @@ class Expanded:
             phase = np.outer(train.alpha[own] @ e, tau) + (train.fixed[own] @ e)[:, None]
             out *= gain[:, number] * np.exp(1j * phase) + (level + 1j * twist)[:, number]
         return np.asarray(out)
+
+    def ends(self, seen: Seen, theta: Array) -> tuple[float, float]:
+        """Return between what the index lies, by the bounds of the noisy columns and the public ones."""
+        alpha, public = self.slope(theta), theta[self.model.open] @ seen.public
+        low, high = np.sort(np.stack([alpha * self.units.lower, alpha * self.units.upper]), axis=0).sum(axis=1)
+        return float(low + public.min()), float(high + public.max())
+
+    def gains(self, seen: Seen, theta: Array, tau: Array) -> Array:  # noqa: ARG002 - the same for all records
+        """Return by how much waves of the index are magnified at most, at each frequency."""
+        return np.asarray(np.abs(self.factors(self.train(theta), tau)[0][0]).max(axis=1, initial=0.0))
 
     def slope(self, theta: Array) -> Array:
         """Return the derivative of the index by the noisy columns."""

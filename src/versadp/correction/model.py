@@ -18,7 +18,7 @@ from versadp.errors import ParameterError
 from versadp.losses.record import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -85,10 +85,18 @@ _BY_RECORD = ("design", "response", "weight")
 
 
 class Model(ABC):
-    """What signed draws need of a model: the number of its parameters, and of numbers in a row if that is more."""
+    """What signed draws need of a model: the number of its parameters, and of numbers in a row if that is more.
+
+    A model that knows where its fit begins says so; otherwise its loss does.
+    """
 
     size: int
     width: int = 0
+
+    @property
+    def begin(self) -> Array | None:
+        """Where a fit starts."""
+        return None
 
     @abstractmethod
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> Any:
@@ -234,6 +242,8 @@ class FormulaModel(IndexModel):
     ----------
     basis : array (p, p), optional
         By which the design is multiplied.
+    coding : tuple of float
+        A noisy response is `coding[0] + coding[1]` times the left side.
     """
 
     loss: IndexLoss
@@ -243,18 +253,20 @@ class FormulaModel(IndexModel):
     window: float = 0.0
     tilt: Array | None = None
     basis: Array | None = None
+    coding: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
+        self._levels = {name: self.design.levels[name] for name in self.design.private}
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:
         """Return the design and the response at points z."""
-        columns = columns_at(z, record, records, self.units)
+        columns = columns_at(z, record, records, self.units) | levels_at(z, self.units, self._levels)
         matrix = finite(self.design.matrix(columns))
         if self.basis is not None:
             matrix = matrix @ self.basis
         if records.response is None:
-            return matrix, finite(self.design.response_at(columns))
+            return matrix, self.coding[0] + self.coding[1] * finite(self.design.response_at(columns))
         return matrix, records.response[record]
 
 
@@ -337,6 +349,18 @@ def columns_at(z: Array, record: NDArray[Any], records: Records, units: Units) -
     x = units.to_columns(z)
     columns = {name: x[:, j] for j, name in enumerate(units.names)}
     return columns | {name: column[record] for name, column in records.public.items()}
+
+
+def levels_at(z: Array, units: Units, levels: Mapping[str, tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
+    """Return private categories as their levels at points z, None or NaN for what is missing."""
+    out = {}
+    for name, every in levels.items():
+        j = units.names.index(name)
+        code, known = z[:, j] * units.unit[j] + units.centre[j], [level for level in every if level is not None]
+        # numbers stay numbers, text is compared as it is
+        values = np.array([*known, None], dtype=object if isinstance(known[0], str) else float)
+        out[name] = values[np.rint(np.where(np.isnan(code), len(known), code)).astype(np.int64)]
+    return out
 
 
 def whole_records(z: Array, record: NDArray[Any], records: Records, units: Units, order: tuple[str, ...]) -> Array:

@@ -17,7 +17,7 @@ small enough, windows have erased what the loss needs: that is refused.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from versadp.losses.expansion import Expansion
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.expanded import Expanded, Seen
+    from versadp.correction.expanded import Expanded
+    from versadp.correction.stratified import Stratified
     from versadp.losses import IndexLoss
 
     Array = NDArray[np.float64]
@@ -83,15 +84,12 @@ class IndexLaw:
         return u, (normal / normal.sum() + 1 / GRID) / 2
 
 
-def index_law(form: Expanded, seen: Seen, theta: Array) -> IndexLaw:
+def index_law(form: Expanded | Stratified, seen: Any, theta: Array) -> IndexLaw:
     """Return where the index lies at a theta: within bounds, and a few standard deviations around its mean."""
-    units, alpha = form.units, form.slope(theta)
     share = np.ones(len(seen.m)) if seen.weight is None else seen.weight
-    mean = float(share @ (seen.m @ theta) / share.sum())
-    square = float(theta @ seen.squares @ theta / share.sum())
-    ends = np.sort(np.stack([alpha * units.lower, alpha * units.upper]), axis=0).sum(axis=1)
-    public = theta[form.model.open] @ seen.public
-    low, high = ends[0] + public.min(), ends[1] + public.max()
+    mean = float(share @ (seen.m @ theta) / seen.total)
+    square = float(theta @ seen.squares @ theta / seen.total)
+    low, high = form.ends(seen, theta)
     wide = high - low + 1e-3
     # corrected second moments may be negative where they tell little
     sd = float(np.sqrt(np.clip(square - mean**2, (wide / 20) ** 2, wide**2)))
@@ -100,7 +98,7 @@ def index_law(form: Expanded, seen: Seen, theta: Array) -> IndexLaw:
     return IndexLaw(float(low) - 0.05, float(high) + 0.05, middle, sd)
 
 
-def series(form: Expanded, seen: Seen, theta: Array, loss: IndexLoss) -> tuple[Expansion, IndexLaw]:
+def series(form: Expanded | Stratified, seen: Any, theta: Array, loss: IndexLoss) -> tuple[Expansion, IndexLaw]:
     """Return the series of a natural loss around a theta, and the law of the index that it is for."""
     law = index_law(form, seen, theta).wider(WIDER)
     n = len(seen.m)
@@ -110,8 +108,7 @@ def series(form: Expanded, seen: Seen, theta: Array, loss: IndexLoss) -> tuple[E
     base = 2 * np.pi / (STRETCH * law.width)
     tau = base * np.arange(1.0, WAVES + 1)
     train = form.train(theta)
-    gain = np.abs(form.factors(train, tau)[0][0]).max(axis=1)
-    most = int(np.argmax(np.append(gain > LARGEST, True)))
+    most = int(np.argmax(np.append(form.gains(seen, theta, tau) > LARGEST, True)))
     some = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
     terms = _terms(u, np.exp(1j * np.multiply.outer(u, tau)), tau)
     noisy = _terms(seen.m[some] @ theta, form.waves(seen, theta, tau, some, train), tau)

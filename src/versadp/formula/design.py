@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.formula.contrasts import spread
@@ -21,10 +24,7 @@ from versadp.schema import Categorical, Schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
-
-    from versadp.formula.contrasts import Coefficient, Indicator
 
     Array = NDArray[np.float64]
 
@@ -32,6 +32,22 @@ PUBLIC = -1
 MIXED = -2
 CODED = -3
 _EXAMPLE = 'e.g. "y ~ age + np.log1p(income)"'
+
+
+class Part(NamedTuple):
+    """A factor that depends on one category alone: a number for each of its levels."""
+
+    column: str
+    values: tuple[float, ...]
+    text: str
+
+
+class Split(NamedTuple):
+    """A term taken apart: numbers by level, times a noisy column as it is, times functions of public columns."""
+
+    parts: tuple[Part, ...]
+    number: str | None
+    rest: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -46,19 +62,27 @@ class Design:
         Names of the coefficients, "Intercept" first.
     columns : tuple of int
         For each coefficient the index of the noisy column (into `schema.numeric`) if the term is just that column, -1
-        if it uses public columns only, -2 if it is any other function of noisy columns, -3 if it is the indicator of a
-        level of a private category.
+        if it uses public columns only, -2 if it is any other function of noisy columns, -3 if it depends on one private
+        category alone.
     response : int
         Index of the noisy column on the left, -1 for an expression of public columns, -2 for any other function of
-        noisy columns.
+        noisy columns, -3 if it depends on one private category alone.
     response_name : str
         The left side.
     used : tuple of str
         The columns that the formula uses, in the schema's order.
     terms : Terms
         The right side.
-    indicators : tuple of Indicator or None
-        For each coefficient the level of a private category that it belongs to, if it does.
+    levels : mapping of str to tuple
+        The levels of the categories that the formula uses, private or public, None for what is missing if that is one.
+    private : tuple of str
+        The private ones among them.
+    splits : tuple of Split or None
+        For each coefficient its term taken apart; None for one that is any other function of noisy columns.
+    outcome : Part or None
+        The left side by level, if it depends on one private category alone.
+    classes : str or None
+        The category that is the response, level by level.
     """
 
     formula: str
@@ -69,12 +93,16 @@ class Design:
     used: tuple[str, ...]
     terms: Terms = field(repr=False)
     left: Expression = field(repr=False)
-    indicators: tuple[Indicator | None, ...] = ()
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    private: tuple[str, ...] = ()
+    splits: tuple[Split | None, ...] = ()
+    outcome: Part | None = None
+    classes: str | None = None
 
     @property
-    def coded(self) -> bool:
-        """True if private categories are among the terms."""
-        return CODED in self.columns
+    def with_missing(self) -> frozenset[str]:
+        """The categories of which missing is a level."""
+        return frozenset(name for name, levels in self.levels.items() if None in levels)
 
     @property
     def linear(self) -> bool:
@@ -91,7 +119,12 @@ class Design:
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, coefficients) at arbitrary points; the response is not needed."""
-        return self.terms.matrix(columns)
+        return self._terms.matrix(columns)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        """The terms, of columns whose levels were checked before."""
+        return self.terms.take(range(len(self.names)))
 
     def evaluate(self, columns: Mapping[str, Any]) -> tuple[Array, Array]:
         """Return model matrix and response at arbitrary points.
@@ -114,22 +147,29 @@ class Design:
 
     def response_at(self, columns: Mapping[str, Any]) -> Array:
         """Return the left side at arbitrary points."""
-        read = read_columns(columns, self.left.columns)
+        read = read_columns(columns, self.left.columns, {*self.left.texts, *self.left.missing})
         return read[self.left.bare].copy() if self.left.bare is not None else self.left.evaluate(read)
 
 
 def make_design(
-    formula: str, schema: Schema, public_levels: Callable[[str], Sequence[Any] | None] = lambda _: None
+    formula: str,
+    schema: Schema,
+    public_levels: Callable[[str], Sequence[Any] | None] = lambda _: None,
+    *,
+    by_level: bool = False,
 ) -> Design:
     """Read a formula against a schema.
 
     Parameters
     ----------
     formula : str
-        Left side an expression of numeric columns; right side terms of them.
+        Left side an expression of columns; right side terms of them.
     schema : Schema
     public_levels : callable
         The levels of a public column if it holds text; they are not in the schema.
+    by_level : bool
+        True if the response is a category of any number of levels. Otherwise one of two levels is 0 and 1 in the order
+        of its levels, and of others one level is compared: `I(region == "n") ~ age`.
 
     Raises
     ------
@@ -139,55 +179,113 @@ def make_design(
 
     Examples
     --------
-    >>> from versadp import Bounded, Public, Schema
-    >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5), "y": Public()})
-    >>> design = make_design("y ~ age + np.log1p(income)", schema)
+    >>> from versadp import Bounded, Categorical, Public, Schema
+    >>> schema = Schema({"age": Bounded(18, 90), "region": Categorical(["n", "e", "s"]), "y": Public()})
+    >>> design = make_design("y ~ np.log1p(age) + C(region)", schema)
     >>> design.names, design.columns, design.linear
-    (('Intercept', 'age', 'np.log1p(income)'), (-1, 0, -2), False)
+    (('Intercept', 'np.log1p(age)', 'C(region)[T.e]', 'C(region)[T.s]'), (-1, -2, -3, -3), False)
     """
     if not isinstance(schema, Schema):
         raise ParameterError("a formula is read against a Schema")
     left, right = _parse(formula)
     if len(left) != 1 or not left[0]:
         raise ParameterError("the left side of the formula must be one response", hint=_EXAMPLE)
-    response = parse_expression(" * ".join(f"({factor})" for factor in left[0]) if len(left[0]) > 1 else left[0][0])
-    _check_names({*response.columns}, schema)
+    levels: dict[str, tuple[Any, ...]] = {}
 
     def levels_of(name: str) -> Sequence[Any] | None:
-        column = schema.columns.get(name)
-        return column.levels if isinstance(column, Categorical) else public_levels(name)
+        if name not in levels:
+            column = schema.columns.get(name)
+            found = column.levels if isinstance(column, Categorical) else public_levels(name)
+            if found is None:
+                return None
+            levels[name] = tuple(found)
+        return levels[name]
 
+    response = parse_expression(" * ".join(f"({factor})" for factor in left[0]) if len(left[0]) > 1 else left[0][0])
+    shown, classes = _plain(response.text), None
+    _check_names({*response.columns}, schema)
+    if response.bare is not None and levels_of(response.bare) is not None:
+        classes = response.bare if by_level else None
+        response = response if by_level else _second_level(response.bare, levels[response.bare])
+    elif by_level:
+        raise ParameterError(f"the response {shown} is no category", hint="e.g. region ~ age, with a column of levels")
     each = spread(right, levels_of)
     names = tuple(one.name for one in each)
     terms = Terms(names, tuple(one.factors for one in each))
     found = {*response.columns, *terms.columns}
-    indicators = tuple(_private(one, schema) for one in each)
-    _check_names(found - {one.column for one in indicators if one is not None}, schema)
+    _check_names(found, schema)
     _check_repeats(terms, response)
+    _check_levels((response, *(factor for term in terms.expressions for factor in term)), levels, levels_of)
+    splits = tuple(_split_up(term, schema, levels) for term in terms.expressions)
+    outcome = None if classes is not None else _part(response, levels)
     return Design(
         formula=formula,
         names=names,
-        columns=tuple(
-            CODED if one is not None else _kind(term, schema)
-            for term, one in zip(terms.expressions, indicators, strict=True)
-        ),
-        response=_response(response, schema),
-        response_name=_plain(response.text),
+        columns=tuple(_kind(term, schema) for term in terms.expressions),
+        response=CODED if classes in schema.categorical else _response(response, schema),
+        response_name=shown,
         used=tuple(name for name in schema.columns if name in found),
-        terms=terms,
+        terms=Terms(names, terms.factors, {name: levels[name] for name in levels if name in terms.columns}),
         left=response,
-        indicators=indicators,
+        levels=levels,
+        private=tuple(name for name in schema.categorical if name in found),
+        splits=splits,
+        outcome=outcome if outcome is not None and outcome.column in schema.categorical else None,
+        classes=classes,
     )
 
 
-def _private(coefficient: Coefficient, schema: Schema) -> Indicator | None:
-    """Return the level of a private category that a coefficient belongs to, if it does."""
-    private = [level for level in coefficient.indicators if level.column in schema.categorical]
-    if private and len(coefficient.factors) > 1:
+def _second_level(name: str, levels: tuple[Any, ...]) -> Expression:
+    """Return a category of two levels as 0 and 1."""
+    if len(levels) > 2:
         raise ParameterError(
-            f"interactions of the private category {private[0].column!r} are to come", hint="each on its own"
+            f"the response {name} has {len(levels)} levels",
+            hint=f'compare with one, as in I({quote(name)} == {levels[0]!r}) ~ age, or take loss="multinomial"',
         )
-    return private[0] if private else None
+    return parse_expression(f"{quote(name)} == {levels[-1]!r}")
+
+
+def _check_levels(
+    factors: Sequence[Expression],
+    levels: dict[str, tuple[Any, ...]],
+    levels_of: Callable[[str], Sequence[Any] | None],
+) -> None:
+    """Refuse comparisons with what is no level; note where missing is one."""
+    for factor, name in [(each, name) for each in factors for name in each.columns if levels_of(name) is not None]:
+        if unknown := sorted(factor.compared.get(name, set()) - set(map(str, levels[name]))):
+            shown = ", ".join(map(str, levels[name]))
+            raise ParameterError(f"{unknown[0]!r} is no level of {name!r}", hint=f"its levels: {shown}")
+        if name in factor.missing and None not in levels[name]:
+            levels[name] = (*levels[name], None)
+
+
+def _part(factor: Expression, levels: Mapping[str, tuple[Any, ...]]) -> Part | None:
+    """Return a factor level by level, if it depends on one category alone."""
+    if len(factor.columns) != 1 or factor.columns[0] not in levels:
+        return None
+    (name,) = factor.columns
+    values = np.empty(len(levels[name]), dtype=object)
+    values[:] = levels[name]
+    each = np.broadcast_to(factor.evaluate({name: values}), values.shape)
+    return Part(name, tuple(each.tolist()), factor.text)
+
+
+def _split_up(term: tuple[Expression, ...], schema: Schema, levels: Mapping[str, tuple[Any, ...]]) -> Split | None:
+    """Return a term taken apart, if it is a product of such parts."""
+    parts, numbers, rest = [], [], []
+    for factor in term:
+        part = _part(factor, levels)
+        if part is not None:
+            parts.append(part)
+        elif factor.bare in schema.numeric:
+            numbers.append(factor.bare)
+        elif set(factor.columns) & {*schema.numeric, *schema.categorical}:
+            return None
+        else:
+            rest.append(factor.text)
+    if len(numbers) > 1:
+        return None
+    return Split(tuple(parts), numbers[0] if numbers else None, tuple(rest))
 
 
 def _parse(formula: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
@@ -261,17 +359,12 @@ def _check_written(right: str) -> None:
 
 
 def _check_names(found: set[str], schema: Schema) -> None:
-    there = ", ".join((*schema.numeric, *schema.public))
+    there = ", ".join((*schema.numeric, *schema.categorical, *schema.public))
     if schema.id is not None and schema.id in found:
         raise ParameterError(f"{schema.id!r} is the id column, which is never released", hint=f"columns: {there}")
     if missing := sorted(found - set(schema.columns)):
         words = ", ".join(map(repr, missing))
         raise ParameterError(f"the formula names a column that is not there: {words}", hint=f"columns: {there}")
-    if private := sorted(found & set(schema.categorical)):
-        raise ParameterError(
-            f"a private category stands on the right side as it is, and nowhere else: {', '.join(map(repr, private))}",
-            hint="e.g. y ~ age + C(region); Release.augment serves any use of it",
-        )
 
 
 def _check_repeats(terms: Terms, response: Expression) -> None:
@@ -289,8 +382,10 @@ def _check_repeats(terms: Terms, response: Expression) -> None:
 
 def _kind(factors: tuple[Expression, ...], schema: Schema) -> int:
     columns = {name for factor in factors for name in factor.columns}
-    if not columns & set(schema.numeric):
+    if not columns & {*schema.numeric, *schema.categorical}:
         return PUBLIC
+    if len(columns) == 1 and columns <= set(schema.categorical):
+        return CODED
     bare = factors[0].bare
     return schema.numeric.index(bare) if len(factors) == 1 and bare is not None else MIXED
 

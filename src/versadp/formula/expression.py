@@ -31,6 +31,12 @@ LEARNING = frozenset(
 )
 """Transforms that learn from the data, under all the names that people type."""
 
+
+def _missing(values: Any) -> Any:
+    """Tell which values are missing: NaN, or none at all."""
+    return values != values if values.dtype.kind in "fiub" else np.array([x is None or x != x for x in values], bool)  # noqa: PLR0124 - NaN differs from itself
+
+
 _SHORT: dict[str, Callable[..., Any]] = {
     "I": lambda x: x,
     "abs": np.abs,
@@ -39,6 +45,7 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "log10": np.log10,
     "exp": np.exp,
     "exp2": np.exp2,
+    "missing": _missing,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {"where": np.where, "clip": np.clip, "round": np.round}
 _CONSTANTS = {"pi": np.pi, "e": np.e}
@@ -95,6 +102,23 @@ class Expression:
         """The columns that are compared with text."""
         found = (_with_text(node) for node in ast.walk(self._tree))
         return tuple(dict.fromkeys(_unalias(name, self._aliases) for name in found if name is not None))
+
+    @property
+    def compared(self) -> dict[str, set[str]]:
+        """The texts that each column is compared with."""
+        out: dict[str, set[str]] = {}
+        for node in ast.walk(self._tree):
+            if (name := _with_text(node)) is not None:
+                out.setdefault(_unalias(name, self._aliases), set()).add(node.comparators[0].value)  # type: ignore[attr-defined] # it is a comparison
+        return out
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The columns that `missing()` looks at."""
+        calls = (
+            node for node in ast.walk(self._tree) if isinstance(node, ast.Call) and _name_of(node.func) == "missing"
+        )
+        return tuple(_unalias(_name_of(node.args[0]), self._aliases) for node in calls)
 
     @property
     def key(self) -> str:
@@ -173,13 +197,20 @@ def _check(node: ast.expr, found: dict[str, None]) -> None:
         _check(node.left, found)
         _check(node.comparators[0], found)
     elif isinstance(node, ast.Call):
-        _function(node.func)
-        if node.keywords or not node.args or (_name_of(node.func) == "I" and len(node.args) != 1):
-            raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
+        _check_call(node)
         for argument in node.args:
             _check(argument, found)
     elif _numpy_name(node) not in _CONSTANTS:
         raise ParameterError(f"a formula cannot hold a {_words(node)}", hint=_HINT)
+
+
+def _check_call(node: ast.Call) -> None:
+    """Refuse arguments that a function of one record does not take."""
+    _function(node.func)
+    if node.keywords or not node.args or (_name_of(node.func) == "I" and len(node.args) != 1):
+        raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
+    if _name_of(node.func) == "missing" and not (len(node.args) == 1 and isinstance(node.args[0], ast.Name)):
+        raise ParameterError("missing() in a formula takes one column", hint="e.g. I(missing(region))")
 
 
 def _with_text(node: ast.AST) -> str | None:

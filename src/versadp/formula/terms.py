@@ -7,7 +7,7 @@ It needs no formula parser and no dataframe, so that results read from a file pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ class Terms:
         Names of the coefficients.
     factors : tuple of tuples of str
         For each term its factors, as `parse_expression` reads them; an empty tuple is the intercept.
+    levels : mapping of str to tuple
+        The levels of each category, None for what is missing if that is one; others are refused.
 
     Examples
     --------
@@ -41,10 +43,16 @@ class Terms:
     >>> terms.matrix({"age": np.array([30.0, 50.0]), "female": np.array([0, 1])})
     array([[ 1., 30.,  0.],
            [ 1., 50., 50.]])
+    >>> Terms(("east",), (("region == 'e'",),), {"region": ("n", "e")}).matrix({"region": ["e", "x"]})
+    Traceback (most recent call last):
+        ...
+    versadp.errors.ParameterError: column 'region' has values in 1 of 2 rows that are none of its levels
+      hint: its levels: n, e
     """
 
     names: tuple[str, ...]
     factors: tuple[tuple[str, ...], ...]
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.factors):
@@ -63,17 +71,21 @@ class Terms:
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The columns that are compared with text."""
-        return frozenset(c for term in self.expressions for factor in term for c in factor.texts)
+        """The columns that are compared with text, or asked whether they are missing."""
+        factors = [factor for term in self.expressions for factor in term]
+        return frozenset(c for factor in factors for c in (*factor.texts, *factor.missing))
 
     def take(self, index: Iterable[int]) -> Terms:
-        """Return some of the terms."""
+        """Return some of the terms, whose levels are known to be right."""
         chosen = list(index)
         return Terms(tuple(self.names[j] for j in chosen), tuple(self.factors[j] for j in chosen))
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
         """Return the model matrix (rows, terms). No row is dropped; what is not finite is NaN."""
         read = read_columns(columns, self.columns, self.texts)
+        for name, levels in self.levels.items():
+            if name in read:
+                _check_levels(name, read[name], levels)
         # without a column among the terms, any column that is there tells the number of rows
         rows = len(np.atleast_1d(next(iter((read or columns).values()), 0.0)))
         out = np.ones((rows, len(self.names)))
@@ -82,6 +94,25 @@ class Terms:
                 value = read[factor.bare] if factor.bare is not None else factor.evaluate(read)
                 out[:, j] = value if k == 0 else out[:, j] * value
         return out
+
+
+def _check_levels(name: str, values: NDArray[Any], levels: tuple[Any, ...]) -> None:
+    """Refuse values that are none of the levels."""
+    known = set(levels)
+    if values.dtype.kind == "f":
+        wrong = ~np.isin(values, [level for level in levels if level is not None])
+        wrong &= ~(np.isnan(values) & (None in known))
+    else:
+        gone = parse_expression("missing(x)").evaluate({"x": values}) > 0
+        wrong = np.array(
+            [None not in known if lost else value not in known for value, lost in zip(values, gone, strict=True)], bool
+        )
+    if count := int(wrong.sum()):
+        shown = ", ".join("missing" if level is None else str(level) for level in levels)
+        raise ParameterError(
+            f"column {name!r} has values in {count} of {len(values)} rows that are none of its levels",
+            hint=f"its levels: {shown}",
+        )
 
 
 def read_columns(

@@ -33,19 +33,26 @@ class Prediction:
     Attributes
     ----------
     estimate, lower, upper : arrays
+        With a column a class, where classes are predicted.
     level : float
+    classes : tuple of str
     """
 
     estimate: Array
     lower: Array
     upper: Array
     level: float
+    classes: tuple[str, ...] = ()
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame."""
+        """Return a pandas DataFrame; of several classes it has three columns each."""
         import pandas as pd
 
-        return pd.DataFrame({"estimate": self.estimate, "lower": self.lower, "upper": self.upper})
+        each = {"estimate": self.estimate, "lower": self.lower, "upper": self.upper}
+        if not self.classes:
+            return pd.DataFrame(each)
+        columns = {(c, what): values[:, k] for k, c in enumerate(self.classes) for what, values in each.items()}
+        return pd.DataFrame(columns)
 
 
 def identity(u: Array) -> Array:
@@ -71,10 +78,23 @@ def side(u: Array) -> Array:
     return np.where(u > 0, 1.0, -1.0)
 
 
+def softmax(u: Array) -> Array:
+    """Return the probabilities of a reference and of other classes, whose indices are the columns of u."""
+    from scipy import special
+
+    return np.asarray(special.softmax(np.column_stack([np.zeros(len(u)), u]), axis=1))
+
+
 CUSTOM = "custom"
 """Stands in a file for a link that is a function of the user's own."""
 
-LINKS: dict[str, Function] = {"identity": identity, "logistic": logistic, "exponential": exponential, "side": side}
+LINKS: dict[str, Function] = {
+    "identity": identity,
+    "logistic": logistic,
+    "exponential": exponential,
+    "side": side,
+    "softmax": softmax,
+}
 
 
 @dataclass(frozen=True)
@@ -138,6 +158,40 @@ def predict(matrix: Array, params: Array, cov: Array, link: Function, level: flo
     ends = interval(centre, np.sqrt(np.maximum(variance, 0)), level)
     low, high = link(ends[:, 0]), link(ends[:, 1])
     return Prediction(link(centre), np.minimum(low, high), np.maximum(low, high), level)
+
+
+def predict_classes(
+    matrix: Array, params: Array, cov: Array, classes: tuple[str, ...], level: float | None
+) -> Array | Prediction:
+    """Return the probability of each class (rows, classes), the first the reference, with bands if a level is given.
+
+    A band is by the delta method on the scale of `log(p/(1-p))`, so that it stays between 0 and 1.
+
+    Parameters
+    ----------
+    matrix : array (rows, (classes - 1) p)
+        The design, once for each class but the reference.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 2))
+    >>> predict_classes(one, np.array([0.0, np.log(2)]), np.eye(2), ("a", "b", "c"), None)
+    array([[0.25, 0.25, 0.5 ]])
+    """
+    others = len(classes) - 1
+    design = matrix.reshape(len(matrix), others, -1)
+    p = softmax(np.einsum("nkj,kj->nk", design, params.reshape(others, -1)))
+    if level is None:
+        return p
+    logit, spread = np.empty_like(p), np.empty_like(p)
+    for c in range(len(classes)):
+        slope = (np.arange(1, len(classes)) == c) - p[:, 1:]
+        moved = (slope / (1 - p[:, [c]]))[:, :, None] * design
+        moved = moved.reshape(len(matrix), -1)
+        logit[:, c] = np.log(p[:, c]) - np.log1p(-p[:, c])
+        spread[:, c] = np.sqrt(np.maximum(np.sum((moved @ cov) * moved, axis=1), 0))
+    low, high = (logistic(end) for end in np.moveaxis(interval(logit, spread, level), -1, 0))
+    return Prediction(p, low, high, level, classes)
 
 
 def model_matrix(data: Any, terms: Terms | None, size: int) -> Array:

@@ -35,7 +35,7 @@ from versadp.inference.coefficients import CoefTable, coefficient_table, interva
 from versadp.inference.constraints import read_constraints
 from versadp.inference.estimated import Estimated
 from versadp.inference.named import NamedArray
-from versadp.inference.prediction import Link, Prediction, model_matrix, predict
+from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_classes
 from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
 from versadp.inference.trust import SpecificationTest, Trust
@@ -88,6 +88,8 @@ class Results:
         Strengths of the coefficients, score sets of a weak fit, the specification test.
     more_sets : callable, optional
         What gives score sets of a fit that is not weak; it is not saved.
+    classes : tuple of str, optional
+        Of a category that is the response, its levels, the reference first; predictions are their probabilities.
     curves : mapping of str to Curve, optional
         Of coefficients whose intervals are had by inverting a score, and not from a standard error: a quantile's
         corrected distribution function. Their standard error is the interval's half width over its normal quantile.
@@ -121,6 +123,7 @@ class Results:
     advice: str | None = None
     curves: Mapping[str, Curve] = field(default_factory=dict)
     trust: Trust = field(default_factory=Trust)
+    classes: tuple[str, ...] = ()
     more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
 
     def __post_init__(self) -> None:
@@ -145,8 +148,11 @@ class Results:
             weights=check_weights(self.weights),
             design=read_terms(self.design, names),
             curves=check_curves(self.curves if self.converged else {}, names),
+            classes=tuple(map(str, self.classes)),
         )
         _ = self.link  # which refuses what is no link
+        if (self.link.name == "softmax") != bool(self.classes) or len(names) % max(len(self.classes) - 1, 1):
+            raise ParameterError("probabilities of classes need a coefficient of each term for each class but one")
 
     def _checked_params(self, names: tuple[str, ...]) -> NamedArray:
         """Return estimates; of a weak fit those whose curvature can be seen, the others are not numbers."""
@@ -304,10 +310,14 @@ class Results:
 
         Returns
         -------
-        array, or Prediction with `estimate`, `lower` and `upper` if a level is given
+        array, or Prediction with `estimate`, `lower` and `upper` if a level is given; with a column for each of
+        `classes`, the reference first, where the response is a category
         """
         params, cov, link = self.params.values, self.cov.values, self.link.need()
-        return predict(model_matrix(data, self.design, len(self.names)), params, cov, link, interval)
+        matrix = model_matrix(data, self.design, len(self.names))
+        if self.classes:
+            return predict_classes(matrix, params, cov, self.classes, interval)
+        return predict(matrix, params, cov, link, interval)
 
     @overload
     def summary(self, level: float = 0.95, style: None = None) -> Summary: ...

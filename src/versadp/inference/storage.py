@@ -1,8 +1,8 @@
 """Results as JSON: no pickle, so that a file from elsewhere can be read without trusting it.
 
 Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
-curves, for intervals by inversion, version 3 what an answer can be trusted for; results without are written as the
-versions before have them.
+curves, for intervals by inversion, version 3 what an answer can be trusted for, version 4 the levels of categories,
+version 5 the classes of a response; results without are written as the versions before have them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,19 @@ if TYPE_CHECKING:
 
     Value = TypeVar("Value")
 
-_FORMAT = {"format": "versadp results", "version": 3}
-_SINCE = {"curves": (2, {}), "trust": (3, Trust().as_numbers())}  # version and what is meant without
+_VERSION = 5
+_FORMAT = {"format": "versadp results", "version": _VERSION}
+_SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
+    "curves": (2, {}),
+    "trust": (3, Trust().as_numbers()),
+    "levels": (4, {}),
+    "classes": (5, []),
+}
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 3 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 5 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -63,6 +69,8 @@ class SavedResults:
     advice: str | None
     curves: Mapping[str, tuple[Any, ...]]
     trust: Trust
+    levels: Mapping[str, tuple[Any, ...]]
+    classes: tuple[str, ...]
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
@@ -86,12 +94,14 @@ class SavedResults:
             advice=results.advice,
             curves={name: curve.as_numbers() for name, curve in results.curves.items()},
             trust=results.trust,
+            levels={} if terms is None else {name: tuple(each) for name, each in terms.levels.items()},
+            classes=results.classes,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         entries = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        version = 3
+        version = _VERSION
         while version > 1:  # as old a version as holds it all
             entry, nothing = next((name, empty) for name, (since, empty) in _SINCE.items() if since == version)
             if entries[entry] != nothing:
@@ -103,11 +113,11 @@ class SavedResults:
     @classmethod
     def from_dict(cls, data: Any) -> SavedResults:
         """Read what `to_dict` wrote, entry by entry; or what versions before wrote."""
-        if isinstance(data, dict) and data.get("version") in (1, 2):
+        if isinstance(data, dict) and data.get("version") in range(1, _VERSION):
             new = {name: empty for name, (since, empty) in _SINCE.items() if since > data["version"]}
             if set(new) & set(data):
                 raise ParameterError(f"results of version {data['version']} have no {' and '.join(new)}")
-            data = data | new | {"version": 3}
+            data = data | new | {"version": _VERSION}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("these are not results, or results of a version that this versadp does not know")
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
@@ -129,12 +139,16 @@ class SavedResults:
             advice=_optional(_text, "advice", data["advice"]),
             curves={_text("curves", name): _curve(curve) for name, curve in _entries("curves", data["curves"])},
             trust=Trust.read(data["trust"]),
+            levels={_text("levels", name): _levels(levels) for name, levels in _entries("levels", data["levels"])},
+            classes=_texts("classes", data["classes"]),
         )
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `Results`."""
-        out = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in {"link", "terms"}}
-        terms = None if self.terms is None else Terms(self.names, self.terms)
+        out = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in {"link", "terms", "levels"}
+        }
+        terms = None if self.terms is None else Terms(self.names, self.terms, self.levels)
         return out | {"predict_link": self.link, "design": terms}
 
 
@@ -194,6 +208,14 @@ def _estimates(name: str, value: Any) -> tuple[float | None, ...]:
 
 def _table(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(_numbers(name, row) for row in _list(name, value))
+
+
+def _levels(value: Any) -> tuple[Any, ...]:
+    """Return the levels of a category: text, whole numbers, true and false, or nothing for what is missing."""
+    levels = _list("levels", value)
+    if not all(level is None or isinstance(level, str | int) for level in levels):
+        raise ParameterError("levels of the results must be text, whole numbers, true or false")
+    return tuple(levels)
 
 
 def _weights(name: str, value: Any) -> dict[str, float]:

@@ -12,6 +12,7 @@ from versadp.losses.logistic import Logistic
 from versadp.losses.poisson import Poisson
 from versadp.losses.record import Custom, Mean, Quantile, RecordLoss
 from versadp.losses.registry import REGISTRY, as_loss, register
+from versadp.losses.several import Multinomial, Share
 from versadp.losses.squared import Squared
 
 __all__ = [
@@ -23,9 +24,11 @@ __all__ = [
     "IndexLoss",
     "Logistic",
     "Mean",
+    "Multinomial",
     "Poisson",
     "Quantile",
     "RecordLoss",
+    "Share",
     "Squared",
     "as_loss",
     "register",

@@ -44,6 +44,8 @@ class RecordLoss(ABC):
         The loss of that number; None for a loss that is a function of record and parameters itself.
     size : int or None
         Number of parameters; None if the user's start says it.
+    by_level : bool
+        True if it has a parameter for each level of a category.
     has_laplacian : bool
         True if it carries its Laplacian in x.
     share : float or None
@@ -65,6 +67,7 @@ class RecordLoss(ABC):
 
     of: str | Callable[[Any], Any] | None
     needs_formula: ClassVar[bool] = False
+    by_level: ClassVar[bool] = False
     prediction: ClassVar[None] = None
 
     @property

@@ -12,6 +12,7 @@ from versadp.losses.huber import Huber
 from versadp.losses.logistic import Logistic
 from versadp.losses.poisson import Poisson
 from versadp.losses.record import Custom, RecordLoss
+from versadp.losses.several import Multinomial
 from versadp.losses.squared import Squared
 
 Kind = TypeVar("Kind", bound=type[IndexLoss])
@@ -57,7 +58,7 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
-def as_loss(loss: Any) -> IndexLoss | RecordLoss:
+def as_loss(loss: Any) -> IndexLoss | RecordLoss | Multinomial:
     """Return a loss from its name, as it is, or from a user's function.
 
     Examples
@@ -68,14 +69,17 @@ def as_loss(loss: Any) -> IndexLoss | RecordLoss:
     Traceback (most recent call last):
     ...
     versadp.errors.ParameterError: there is no loss 'absolute'
-      hint: choose from squared, logistic, check, hinge, huber, poisson, or give a function loss(x, theta)
+      hint: choose from squared, logistic, check, hinge, huber, poisson, multinomial, or give a function loss(x, theta)
     """
-    if isinstance(loss, IndexLoss | RecordLoss):
+    if isinstance(loss, IndexLoss | RecordLoss | Multinomial):
         return loss
+    if loss == Multinomial.name:  # not one of an index, as those that are registered
+        return Multinomial()
     if isinstance(loss, str) and loss in REGISTRY:
         return REGISTRY[loss]()
     if callable(loss):
         return Custom(loss)
     raise ParameterError(
-        f"there is no loss {loss!r}", hint=f"choose from {', '.join(REGISTRY)}, or give a function loss(x, theta)"
+        f"there is no loss {loss!r}",
+        hint=f"choose from {', '.join((*REGISTRY, Multinomial.name))}, or give a function loss(x, theta)",
     )

@@ -8,25 +8,24 @@ fit to all of them begins; none leaves the interval of the series, which moves a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel, as_linear, closed_form
+from versadp.correction import CustomModel
 from versadp.correction.series import index_law, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
-from versadp.losses.base import still_says
 from versadp.losses.expansion import Expansion
 from versadp.losses.line import lift_of
 from versadp.losses.starts import newton
+from versadp.models.methods import closed_form, is_expanded
 from versadp.models.source import MemorySource
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Expanded, Records
-    from versadp.correction.expanded import Seen
+    from versadp.correction import Expanded, Records, Stratified
     from versadp.engine import Engine
     from versadp.estimation import Moments
     from versadp.models.problem import Problem
@@ -79,19 +78,17 @@ def serves(problem: Problem, sample: Records, theta: Array) -> bool:
     return low <= law.low and law.high <= high
 
 
-def _form(problem: Problem) -> Expanded | None:
+def _form(problem: Problem) -> Expanded | Stratified | None:
     """Return the form in which a series will be undone, if there is one."""
     model = problem.model
     if isinstance(model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
         return None
-    natural = model.loss.natural and still_says(model.loss, "natural", ("value", "derivatives"))
-    linear = as_linear(model, problem.units)
-    if not natural or model.loss.expansion() is not None or linear is None:
+    if not is_expanded(model.loss) or model.loss.expansion() is not None:
         return None
-    return closed_form(linear, problem.blocks, Expansion(), waves=True)
+    return closed_form(problem, Expansion(), waves=True)
 
 
-def _start(problem: Problem, form: Expanded, seen: Seen, sample: Records) -> Array:
+def _start(problem: Problem, form: Expanded | Stratified, seen: Any, sample: Records) -> Array:
     """Return corrected least squares on the scale of the loss: around the index g that gives the mean response.
 
     theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)

@@ -148,14 +148,15 @@ def fit(
         refuse_options(extension=extension, start=start, weights=weights)
         return fit_likelihood(opened, formula, minimised, as_engine(engine))
     weighed, size = record_weights(weights, opened), None if begin is None else begin.size
-    problem = make_problem(opened, formula, minimised, weighed, size)
+    free = extension is None and method in {"efficient", "naive"}
+    problem = make_problem(opened, formula, minimised, weighed, size, free=free)
     # functions of a user need not be safe on threads
     own = isinstance(problem.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
     answer = estimate(problem, choice, begin)
 
     def again() -> Answer:  # for who asks for more: nothing that the fit has worked on is kept until then
-        return estimate(make_problem(opened, formula, minimised, weighed, size), choice, begin)
+        return estimate(make_problem(opened, formula, minimised, weighed, size, free=free), choice, begin)
 
     return results(opened, answer, again, method=method, loss=minimised, seed=random_state)
 
@@ -230,6 +231,8 @@ def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) 
     """Return a problem smoothed as its loss says, and where it starts: by the line, or by the records in the box."""
     model, units = problem.model, problem.units
     assert not isinstance(model, CustomModel)
+    if model.begin is not None:
+        return problem, model.begin
     if line is None:
         return problem.smoothed(*bandwidths(model, units, sample, factor=factor)), plain_fit(model, units, sample)
     return problem.smoothed(*model.loss.bandwidths_on(line, factor)), model.loss.start_on(line)

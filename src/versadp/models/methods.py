@@ -32,8 +32,10 @@ from versadp.correction import (
     RecordModel,
     Signed,
     Stencil,
+    Stratified,
+    as_expanded,
     as_linear,
-    closed_form,
+    as_stratified,
 )
 from versadp.errors import ParameterError
 from versadp.losses.base import still_says
@@ -41,6 +43,8 @@ from versadp.noise.extension import Extension, Fade, Zero, as_extension
 from versadp.noise.points import How, check_count
 
 if TYPE_CHECKING:
+    from versadp.losses import IndexLoss
+    from versadp.losses.expansion import Expansion
     from versadp.models.problem import Problem
 
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
@@ -111,12 +115,27 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def _in_closed_form(problem: Problem) -> Expanded | None:
+def _in_closed_form(problem: Problem) -> Expanded | Stratified | None:
     """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses."""
     if isinstance(problem.model, CustomModel):
         return None
-    expansion, linear = problem.expansion or problem.model.loss.expansion(), as_linear(problem.model, problem.units)
-    return None if expansion is None or linear is None else closed_form(linear, problem.blocks, expansion)
+    expansion = problem.expansion or problem.model.loss.expansion()
+    return None if expansion is None else closed_form(problem, expansion)
+
+
+def closed_form(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Expanded | Stratified | None:
+    """Return the form that undoes powers and waves: on all of a record, or level by level of its categories."""
+    assert not isinstance(problem.model, CustomModel)
+    linear = as_linear(problem.model, problem.units)
+    if linear is None:
+        return as_stratified(problem.model, problem.units, problem.blocks, expansion)
+    return as_expanded(linear, problem.blocks, expansion, waves=waves)
+
+
+def is_expanded(loss: IndexLoss) -> bool:
+    """Tell whether a loss is fitted as powers and waves of its index, where blocks have their inverses."""
+    natural = loss.natural and still_says(loss, "natural", ("value", "derivatives"))
+    return natural or loss.expansion() is not None
 
 
 def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
@@ -125,11 +144,6 @@ def _by_points(problem: Problem, method: str, extension: str | Extension | None,
         raise ParameterError(
             f"method {method!r} is for zero-inflated Laplace noise on one block, and this model touches other noise",
             hint="use method 'efficient' or 'drcl'",
-        )
-    if problem.design is not None and problem.design.coded:
-        raise ParameterError(
-            "private categories are undone in closed form only: squared, logistic and poisson loss",
-            hint="use one of these with method 'efficient'; Release.augment serves any learner",
         )
     how = How(draws, as_extension("zero" if extension is None else extension))
     check_count(math.prod(block.point_count(how) for block in problem.blocks))

@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordModel, Records
+from versadp.correction import (
+    CustomModel,
+    FormulaModel,
+    LinearModel,
+    MultinomialModel,
+    RecordModel,
+    Records,
+    ShareModel,
+)
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
-from versadp.formula.design import MIXED, PUBLIC, Design, make_design
-from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, numbers_of, public_numbers
-from versadp.noise.coded import indicator
+from versadp.formula.design import CODED, MIXED, PUBLIC, Design, make_design
+from versadp.models.methods import is_expanded
+from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, public_numbers, values_of
+from versadp.noise.coded import code
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical, Dates, Schema
 
@@ -29,13 +38,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.losses import IndexLoss
+    from versadp.formula.design import Part
+    from versadp.losses import IndexLoss, Multinomial, Share
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.release.release import Release
     from versadp.schema import Schema
 
     Array = NDArray[np.float64]
+    Codes = dict[str, tuple[str, tuple[float, ...]]]  # a column of numbers: its category, and a number a level
     AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
 
 APART = 3.0  # times as much noise, from one column to the next, has weights of its own
@@ -106,7 +117,15 @@ class Problem:
         return replace(self, model=replace(self.model, loss=loss, bandwidth=0.0, window=0.0, tilt=tilt))
 
 
-def make_problem(release: Release, formula: str | None, loss: Any, weights: Array | None, size: int | None) -> Problem:
+def make_problem(
+    release: Release,
+    formula: str | None,
+    loss: Any,
+    weights: Array | None,
+    size: int | None,
+    *,
+    free: bool = True,
+) -> Problem:
     """Return the problem of fitting a loss to a release.
 
     Parameters
@@ -119,6 +138,8 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
         The analyst's weights.
     size : int, optional
         Number of parameters of a user's loss.
+    free : bool
+        True if the form of the correction is ours to choose.
     """
     schema = release.mechanism.schema
     if loss.needs_formula == (formula is None):
@@ -126,14 +147,20 @@ def make_problem(release: Release, formula: str | None, loss: Any, weights: Arra
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
-    design = None if formula is None else make_design(formula, schema, partial(public_levels, release))
-    if not schema.numeric and (design is None or not design.coded):
+    by_level = getattr(loss, "by_level", False)
+    levels = partial(public_levels, release)
+    if formula is None and by_level:
+        return _share_problem(release, loss, weights)
+    design = None if formula is None else make_design(formula, schema, levels, by_level=by_level)
+    if not schema.numeric and (design is None or not design.private):
         raise ParameterError(
             "the release has no noisy numeric column", hint="a category stands in a formula, e.g. y ~ C(region)"
         )
     if design is None:
         return _record_problem(release, loss, weights, size)
-    return _formula_problem(release, design, loss, weights)
+    if by_level:
+        return _multinomial_problem(release, design, loss, weights)
+    return _formula_problem(release, design, loss, weights, free=free)
 
 
 def public_levels(release: Release, name: str) -> list[str] | None:
@@ -157,10 +184,11 @@ def _touched(release: Release, used: set[str]) -> tuple[Block, ...]:
     return tuple(block.part(used) for block in release.mechanism.blocks if used & set(block.columns))
 
 
-def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True) -> Units:
+def _units(release: Release, blocks: tuple[Block, ...], codes: Codes | None = None, *, centred: bool = True) -> Units:
     """Return noise units if one block declares them, else widths."""
     columns = release.mechanism.schema.columns
-    bounds = {name: _bounds(columns.get(name)) for block in blocks for name in block.columns}
+    ends = {name: (min(values), max(values)) for name, (_, values) in (codes or {}).items()}
+    bounds = {name: ends.get(name) or _bounds(columns[name]) for block in blocks for name in block.columns}
     plain = Units.plain(bounds)
     centre = plain.middle if centred else np.zeros(plain.dim)
     noise = blocks[0].units(centre) if len(blocks) == 1 else None
@@ -168,9 +196,7 @@ def _units(release: Release, blocks: tuple[Block, ...], *, centred: bool = True)
 
 
 def _bounds(column: Any) -> tuple[float, float]:
-    """Return the bounds of a number, of the numbers of levels, or of an indicator."""
-    if column is None:
-        return 0.0, 1.0
+    """Return the bounds of a number, or of the numbers of levels."""
     return (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, len(column.levels) - 1.0)
 
 
@@ -180,69 +206,78 @@ def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseS
     return ReleaseSource(release, replace(reader, raw=reader.units.exact_rate is None, dates=dates), weights).kept()
 
 
-def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights: Array | None) -> Problem:
+def _formula_problem(
+    release: Release, design: Design, loss: IndexLoss, weights: Array | None, *, free: bool
+) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records")
-    public = public_columns(release, design)
-    blocks = _coded(_touched(release, set(design.used)), design, schema)
-    units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
+    public, touched = public_columns(release, design), _touched(release, set(design.used))
+    nullable = tuple(name for name in _nullable(touched, design.used) if name not in design.with_missing)
+    blocks, codes = _coded(touched, design) if free and is_expanded(loss) else (touched, None)
+    units = _units(release, blocks, codes, centred=not design.linear or "Intercept" in design.names)
     coding = response_coding(release, design, loss) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
     natural = loss.natural and units.exact_rate is None
     linear = design.linear and (design.response == PUBLIC or loss.residual or natural)
+    # otherwise level by level, or point by point
+    linear = linear and not (design.private and codes is None)
+    linear = linear and not (nullable and units.exact_rate is None and free and is_expanded(loss))
     if design.response >= 0 and not loss.residual:
         _check_response(design, loss, schema, natural=linear)
-    if design.linear and not linear:
-        units = _units(release, blocks)
+    if (design.linear or codes is not None) and not linear:
+        blocks, codes, units = touched, None, _units(release, touched)
     open_terms = design.terms.take(np.flatnonzero(np.array(design.columns) == PUBLIC)) if linear else None
-    source = _source(release, Reader(units, public, design, open_terms, coding, _levels(design, schema)), weights)
+    levels = {name: design.levels[name] for name in design.private}
+    source = _source(release, Reader(units, public, design, open_terms, coding, levels, codes or {}), weights)
     if linear:
-        columns = _places(design, units, schema)
-        response = -1 if design.response < 0 else units.names.index(schema.numeric[design.response])
+        columns, response = _places(design, units, codes or {}, schema)
         problem = _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     else:
         every, model = (np.arange(size),), FormulaModel(loss, design, units)
-        if design.response == MIXED:
-            _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
+        if design.response in {MIXED, CODED}:
+            model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
-    return replace(problem, nullable=_nullable(blocks, design.used))
+    return replace(problem, nullable=nullable)
 
 
-def _coded(blocks: tuple[Block, ...], design: Design, schema: Schema) -> tuple[Block, ...]:
-    """Return blocks with indicators in place of the categories that a design has."""
-    levels: dict[str, tuple[int, ...]] = {}
-    for one in design.indicators:
-        if one is not None:
-            levels[one.column] = (*levels.get(one.column, ()), one.level)
-    if levels and not design.linear:
-        raise ParameterError(
-            "private categories beside functions of noisy columns are to come", hint="noisy columns as they are"
-        )
-    out = [block.coded(levels) if set(block.columns) & set(schema.categorical) else block for block in blocks]
-    if None in out:
-        raise ParameterError("the noise of a category of this model has no inverse by its levels")
-    return tuple(out)  # type: ignore[arg-type] # what closed forms ask of a block
+def _coded(blocks: tuple[Block, ...], design: Design) -> tuple[tuple[Block, ...], Codes | None]:
+    """Return blocks that see their categories as numbers, and these; as they are where that will not do."""
+    parts = [
+        split.parts[0] for split, kind in zip(design.splits, design.columns, strict=True) if split and kind == CODED
+    ]
+    parts += [] if design.outcome is None else [design.outcome]
+    found: dict[str, list[Part]] = {}
+    for part in parts:
+        if part.values not in [other.values for other in found.setdefault(part.column, [])]:
+            found[part.column].append(part)
+    one_each = all(split is not None and len(split.parts) < 2 for split in design.splits)
+    constant = any(len(set(part.values)) == 1 for part in parts)
+    if not (design.linear and one_each) or constant or set(found) != set(design.private):
+        return blocks, None
+    codings = {name: tuple(zip(*(part.values for part in own), strict=True)) for name, own in found.items()}
+    out = [block.coded(codings) if set(block.columns) & set(found) else block for block in blocks]
+    if any(block is None or block.products() is None for block in out):
+        return blocks, None
+    codes = {code(name, k): (name, part.values) for name, own in found.items() for k, part in enumerate(own)}
+    return tuple(out), codes  # type: ignore[arg-type] # what closed forms ask of a block
 
 
-def _levels(design: Design, schema: Schema) -> dict[str, tuple[str, Any]]:
-    """Return the category and the level of each indicator."""
-    out: dict[str, tuple[str, Any]] = {}
-    for one in design.indicators:
-        if one is not None:
-            column = schema.columns[one.column]
-            assert isinstance(column, Categorical)
-            out[indicator(one.column, one.level)] = one.column, column.levels[one.level]
-    return out
+def _places(design: Design, units: Units, codes: Codes, schema: Schema) -> tuple[tuple[int, ...], int]:
+    """Return for each coefficient, and for the response, its noisy column in the units of the fit, or -1."""
+    numbers = {(name, values): units.names.index(column) for column, (name, values) in codes.items()}
 
+    def place(kind: int, part: Part | None) -> int:
+        if kind == CODED:
+            assert part is not None
+            return numbers[part.column, part.values]
+        return PUBLIC if kind == PUBLIC else units.names.index(schema.numeric[kind])
 
-def _places(design: Design, units: Units, schema: Schema) -> tuple[int, ...]:
-    """Return for each coefficient its noisy column in the units of the fit, or -1."""
-    out = []
-    for place, one in zip(design.columns, design.indicators, strict=True):
-        name = None if place == PUBLIC else schema.numeric[place] if one is None else indicator(one.column, one.level)
-        out.append(PUBLIC if name is None else units.names.index(name))
-    return tuple(out)
+    splits = zip(design.columns, design.splits, strict=True)
+    columns = tuple(
+        place(kind, split.parts[0] if split is not None and split.parts else None) for kind, split in splits
+    )
+    return columns, place(design.response, design.outcome)
 
 
 def _noisy_coding(loss: IndexLoss, units: Units, response: int) -> tuple[float, float]:
@@ -261,11 +296,6 @@ def _check_response(design: Design, loss: IndexLoss, schema: Schema, *, natural:
     Corrected scores are evaluated at values between them that nobody has, which does no harm; but what the two classes
     are cannot be read off noisy values. Where the loss is linear in it (`natural`) any two values are coded to them.
     """
-    if design.coded and not natural:
-        raise ParameterError(
-            f"{loss.name} loss of a noisy response beside private categories needs windows on both",
-            hint="take a public response, or squared loss",
-        )
     column = schema.columns[schema.numeric[design.response]]
     assert isinstance(column, Bounded)
     bounds = column.lower, column.upper
@@ -286,18 +316,25 @@ def _check_response(design: Design, loss: IndexLoss, schema: Schema, *, natural:
         )
 
 
-def _check_function(model: FormulaModel, records: Records) -> None:
-    """Refuse a function of noisy columns as a response where a loss cannot take its values on the domain."""
+def _check_function(model: FormulaModel, records: Records) -> FormulaModel:
+    """Refuse a function of noisy columns as a response where a loss cannot take its values on the domain.
+
+    What is false or true, or one of two levels, is coded to the two classes of a loss.
+    """
     _, y = model.rows(model.units.clip(records.z), np.arange(records.rows), records)
     if model.loss.classes is None:
         model.loss.response(y)
-    elif not np.isin(y, model.loss.classes).all():
-        low, high = model.loss.classes
+        return model
+    low, high = model.loss.classes
+    if np.isin(y, (0.0, 1.0)).all():
+        return replace(model, coding=(low, high - low))
+    if not np.isin(y, model.loss.classes).all():
         raise ParameterError(
             f"{model.loss.name} loss needs a response of {low:g} and {high:g}, "
             f"and {model.design.response_name} has other values",
             hint="compare, as in I(income > 50000) ~ age, or take another loss",
         )
+    return model
 
 
 def _linear_problem(
@@ -375,6 +412,44 @@ def _record_problem(release: Release, loss: Any, weights: Array | None, size: in
     )
 
 
+def _share_problem(release: Release, loss: Share, weights: Array | None) -> Problem:
+    schema, name = release.mechanism.schema, loss.of
+    column = schema.columns.get(name)
+    found = (
+        column.levels if isinstance(column, Categorical) else name in schema.public and public_levels(release, name)
+    )
+    if not found:
+        raise ParameterError(f"{name!r} is no category", hint=f"choose from {', '.join(schema.categorical)}")
+    levels = (*found, None) if loss.missing else tuple(found)
+    blocks = _touched(release, {name})
+    units = _units(release, blocks)
+    private = bool(blocks)
+    reader = Reader(units, () if private else (name,), levels={name: levels} if private else {})
+    model: Any = ShareModel(loss, levels, private, units)  # which a fit asks no more of than of others
+    same = np.eye(model.size)
+    nullable = () if loss.missing else _nullable(blocks, (name,))
+    every = (np.arange(model.size),)
+    source = _source(release, reader, weights)
+    return Problem(
+        model, units, blocks, source, loss.labels(levels), every, same, np.zeros(model.size), nullable=nullable
+    )
+
+
+def _multinomial_problem(release: Release, design: Design, loss: Multinomial, weights: Array | None) -> Problem:
+    assert design.classes is not None
+    public, blocks = public_columns(release, design), _touched(release, set(design.used))
+    units, levels = _units(release, blocks), {name: design.levels[name] for name in design.private}
+    source = _source(release, Reader(units, public, design, levels=levels), weights)
+    own = design.levels[design.classes]
+    model: Any = MultinomialModel(loss, design, loss.ordered(own), units)
+    names = loss.labels(own, design.names)
+    if len(release) <= model.size:
+        raise DataError(f"{model.size} coefficients need more than {len(release)} records")
+    every, same, nowhere = (np.arange(model.size),), np.eye(model.size), np.zeros(model.size)
+    nullable = tuple(name for name in _nullable(blocks, design.used) if name not in design.with_missing)
+    return Problem(model, units, blocks, source, names, every, same, nowhere, design, nullable=nullable)
+
+
 def _quantile(loss: Any, units: Units) -> Question:
     """Return which quantile a loss asks for; that of a column is inside its bounds."""
     if not isinstance(loss.of, str):
@@ -393,7 +468,7 @@ def response_coding(release: Release, design: Design, loss: IndexLoss) -> Callab
     seen: set[float] = set()
     for handle in release.handles():
         table = release.read(handle, list(design.left.columns))
-        response = design.response_at({name: numbers_of(table.column(name)) for name in design.left.columns})
+        response = design.response_at({name: values_of(table.column(name)) for name in design.left.columns})
         seen |= set(pa.array(finite(response)).unique().to_pylist())
     return loss.coding(np.array(sorted(seen)))
 
@@ -403,6 +478,6 @@ def public_columns(release: Release, design: Design) -> tuple[str, ...]:
     used = tuple(name for name in design.used if name in release.mechanism.schema.public)
     numbers = public_numbers(release)
     for name in used:
-        if name not in numbers and name not in design.terms.texts:
+        if name not in numbers and name not in {*design.terms.texts, *design.left.texts, design.classes}:
             raise ParameterError(f"public column {name!r} holds text", hint=f"write C({name}) for its levels")
     return used

@@ -10,6 +10,7 @@ import numpy as np
 
 from versadp.correction import CustomModel, Drawn, Signed
 from versadp.estimation import ScoreSet, score_sets
+from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.trust import MOST, SpecificationTest, Trust
 from versadp.noise import Extension, How
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from versadp.correction import Records
     from versadp.estimation import Asked, Curve, Fit
-    from versadp.losses import IndexLoss, RecordLoss
+    from versadp.losses import IndexLoss, Multinomial, RecordLoss
     from versadp.models.problem import Problem
     from versadp.release.release import Release
 
@@ -45,7 +46,7 @@ def results(
     again: Callable[[], Answer],
     *,
     method: str,
-    loss: IndexLoss | RecordLoss,
+    loss: IndexLoss | RecordLoss | Multinomial,
     seed: int,
 ) -> Results:
     """Return a fit as the user sees it.
@@ -57,7 +58,7 @@ def results(
     again : callable
         What gives the answer once more.
     method : str
-    loss : IndexLoss or RecordLoss
+    loss : IndexLoss, RecordLoss or Multinomial
         What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
     seed : int
         Of the draws.
@@ -78,12 +79,21 @@ def results(
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
-        design=None if problem.design is None else problem.design.terms,
+        design=_terms(problem),
+        classes=tuple(map(str, getattr(problem.model, "classes", ()))),
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
         trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
         more_sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
     )
+
+
+def _terms(problem: Problem) -> Terms | None:
+    """Return the right side of the formula: once, or once for each class of the response but the reference."""
+    if problem.design is None:
+        return None
+    terms = problem.design.terms
+    return Terms(problem.names, terms.factors * (len(problem.names) // len(terms.names)), terms.levels)
 
 
 def _strengths(answer: Answer) -> dict[str, float]:

@@ -49,8 +49,10 @@ class Reader:
         The public terms of a linear design.
     coding : callable, optional
         From a public response to what the loss needs.
-    levels : mapping of str to pair
-        Noisy columns that are indicators: the category, and the level.
+    levels : mapping of str to tuple
+        Noisy columns that are categories, as the numbers of their levels.
+    codes : mapping of str to pair
+        Noisy columns that are numbers for the levels of a category: the category, and the numbers.
     raw : bool
         Keep the noisy columns as they were released, too.
     dates : mapping of str to Dates
@@ -62,14 +64,15 @@ class Reader:
     design: Design | None = None
     open_terms: Terms | None = None
     coding: Callable[[Array], Array] | None = None
-    levels: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    codes: Mapping[str, tuple[str, tuple[float, ...]]] = field(default_factory=dict)
     raw: bool = False
     dates: Mapping[str, Dates] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
-        noisy = (self.levels[name][0] if name in self.levels else name for name in self.units.names)
+        noisy = (self.codes[name][0] if name in self.codes else name for name in self.units.names)
         return list(dict.fromkeys([*noisy, *self.public]))
 
     def records(self, table: Any, weight: Array | None) -> Records:
@@ -91,12 +94,21 @@ class Reader:
     def _noisy(self, table: Any, name: str) -> Array:
         if name in self.dates:
             return from_dates(table.column(name), self.dates[name])
-        if name not in self.levels:
+        if name in self.levels:
+            return self._codes(table, name)
+        if name not in self.codes:
             return numbers_of(table.column(name))
+        column, values = self.codes[name]
+        return np.array(values)[self._codes(table, column).astype(np.int64)]
+
+    def _codes(self, table: Any, name: str) -> Array:
+        """Return the numbers of levels, NaN for what is missing."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        column, level = self.levels[name]
-        return numbers_of(pc.equal(table.column(column), level))
+        column = table.column(name)
+        levels = pa.array([level for level in self.levels[name] if level is not None]).cast(column.type)
+        return numbers_of(pc.index_in(column, value_set=levels))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ about its noise, so that nothing outside this room asks what kind it is:
     profile, guarantee, log_ratio, extremes     what that guarantees, ideally and as sampled, and how to attack it
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
-    part, products, waves                       shortcuts of the inverse, for noise that has them
+    part, products, waves, coded, strata, cases shortcuts of the inverse, for noise that has them
     cells, law                                  how likely every output is, for likelihoods
 
 **Missing values** are NaN, coming and going. As content a missing value is a whole number that no value has, if it is
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Words = NDArray[np.uint64]
+    Coding = tuple[tuple[float, ...], ...]
 
 UNITS = ("record", "attribute")
 
@@ -92,6 +93,25 @@ class Case(NamedTuple):
 
     factor: float
     block: Inverse
+
+
+class Stratum(NamedTuple):
+    """What a block's inverse is on one level of each of its categories, as if they were public.
+
+        E sum over strata of weight * inverse of v(level, numbers) = v(x)
+
+    Attributes
+    ----------
+    levels : dict of str to int
+        The number of the level of each category; what is missing comes after all levels.
+    weight : array (rows,)
+    numbers : Inverse, optional
+        Whose inverse undoes the noise of the block's numbers in this stratum.
+    """
+
+    levels: dict[str, int]
+    weight: Array
+    numbers: Inverse | None = None
 
 
 class Spec(ABC):
@@ -259,9 +279,21 @@ class Block(ABC):
         """Return the noise of some of the columns alone, for models of no others, if those tell nothing of it."""
         return self
 
-    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:  # noqa: ARG002 - for blocks to override
-        """Return the block with indicators of some levels in place of its categories, where it has such an inverse."""
+    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:  # noqa: ARG002 - for blocks to override
+        """Return the block with columns of numbers in place of its categories, a row a level, where it can be undone.
+
+        A block whose redrawn levels are even, and which is never missing, has `noise.coded.Coded`.
+        """
         return None
+
+    def strata(self, released: Array) -> list[Stratum] | None:
+        """Return the inverse level by level of the block's categories, complete in its numbers; None without one.
+
+        A level that is missing has a stratum of its own; records whose numbers are missing have none.
+        """
+        import numpy as np
+
+        return None if self.products() is None else [Stratum({}, np.ones(released.shape[1]), self)]
 
     def products(self) -> Products | None:
         """Return what undoes the noise in columns and in products of two, where that is known in closed form."""

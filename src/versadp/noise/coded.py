@@ -1,11 +1,11 @@
-"""A window seen through indicators of its categories' levels: what models with `C(region)` undo.
+"""A window seen through numbers for its categories' levels: what models with `C(region)` undo.
 
-Of a category with L levels let o be the indicators of some of them. Kept it is exact and redrawn it is even, so that
-around the centre 1/L, with e = o(released) - 1/L,
+Of a category with L levels let o be columns of numbers, one a level: indicators, or any contrasts. Kept it is exact and
+redrawn it is even, so that around the mean over levels, with e = o(released) - mean and v_l = o_l - mean,
 
-    o - 1/L               <- e/kappa
-    (o_a - 1/L)(o_b - 1/L) <- e_a e_b/kappa + (1 - 1/kappa) (1{a = b}/L - 1/L²)
-    e^{i t'(o - 1/L)}     <- e^{i t'e}/kappa + (1 - 1/kappa) mean over levels l of e^{i (t_l - mean t)}
+    o - mean            <- e/kappa
+    (o - mean)(o - mean)' <- e e'/kappa + (1 - 1/kappa) mean over levels of v v'
+    e^{i t'(o - mean)}  <- e^{i t'e}/kappa + (1 - 1/kappa) mean over levels of e^{i t'v}
 
 and with numbers in the same block there is one coin for all of them.
 """
@@ -30,46 +30,61 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def indicator(column: str, level: int) -> str:
-    """Return the name of the indicator of a level, by its number.
+def code(column: str, number: int) -> str:
+    """Return the name of one of the columns of numbers that a category is seen through.
 
     Examples
     --------
-    >>> indicator("region", 2)
+    >>> code("region", 2)
     'region[2]'
     """
-    return f"{column}[{level}]"
+    return f"{column}[{number}]"
 
 
 @dataclass(frozen=True)
 class Category:
-    """Indicators of some levels of a category that is drawn evenly if it is not kept.
+    """Columns of numbers for the levels of a category that is drawn evenly if it is not kept.
+
+    Attributes
+    ----------
+    column : str
+    coding : tuple of tuples
+        A row a level, a number a column.
 
     Examples
     --------
-    >>> category = Category("region", 4, (1, 3))
-    >>> category.covariance
-    array([[ 0.1875, -0.0625],
-           [-0.0625,  0.1875]])
+    >>> category = Category("region", ((0, 0), (1, 0), (0, 0), (0, 1)))
+    >>> category.names, category.covariance
+    (('region[0]', 'region[1]'), array([[ 0.1875, -0.0625],
+           [-0.0625,  0.1875]]))
     """
 
     column: str
-    levels: int
-    chosen: tuple[int, ...]
+    coding: tuple[tuple[float, ...], ...]
+
+    @property
+    def levels(self) -> int:
+        """How many there are."""
+        return len(self.coding)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the indicators."""
-        return tuple(indicator(self.column, level) for level in self.chosen)
+        """Of the columns."""
+        return tuple(code(self.column, number) for number in range(len(self.coding[0])))
+
+    @property
+    def centre(self) -> Array:
+        """Means over levels."""
+        return np.asarray(np.mean(self.coding, axis=0), dtype=float)
 
     @property
     def around(self) -> Array:
-        """Indicators of every level around their mean, (levels, chosen)."""
-        return np.eye(self.levels)[:, list(self.chosen)] - 1 / self.levels
+        """Columns around their means, (levels, columns)."""
+        return np.array(self.coding, dtype=float) - self.centre
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the indicators of an even draw."""
+        """Covariance of the columns of an even draw."""
         return np.asarray(self.around.T @ self.around / self.levels)
 
     def wave(self, t: Complex) -> Factor:
@@ -82,7 +97,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Coded:
-    """A block whose categories are seen as indicators. It has inverses of products and waves, and no points.
+    """A block whose categories are seen as numbers. It has inverses of products and waves, and no points.
 
     Attributes
     ----------
@@ -94,9 +109,9 @@ class Coded:
 
     Examples
     --------
-    >>> coded = Coded(0.5, None, (Category("member", 2, (1,)),))
+    >>> coded = Coded(0.5, None, (Category("member", ((0,), (1,))),))
     >>> coded.columns, coded.products().shift
-    (('member[1]',), array([[-0.25]]))
+    (('member[0]',), array([[-0.25]]))
     """
 
     keep: float
@@ -105,30 +120,30 @@ class Coded:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Numbers, then indicators."""
+        """Numbers, then those of categories."""
         own = () if self.numbers is None else self.numbers.columns
         return (*own, *(name for category in self.categories for name in category.names))
 
     @property
     def nullable(self) -> tuple[str, ...]:
-        """None: what may be missing is not seen through indicators."""
+        """None: what may be missing is not seen so."""
         return ()
 
     def units(self, centre: Array) -> None:
         """Return none: its noise is not Laplace."""
 
     def point_count(self, how: How) -> int:  # noqa: ARG002 - as all blocks
-        """Return more than anybody works with: indicators are undone in closed form."""
+        """Return more than anybody works with: they are undone in closed form."""
         return MAX_POINTS + 1
 
     def products(self) -> Products | None:
-        """Return the inverse of products of numbers and indicators."""
+        """Return the inverse of products of numbers."""
         inner = None if self.numbers is None else self.numbers.products()
         if not self.keep or (inner is None and self.numbers is not None):
             return None
         centre, shift = ([], []) if inner is None else ([inner.centre], [inner.shift])
         for category in self.categories:
-            centre.append(np.full(len(category.chosen), 1 / category.levels))
+            centre.append(category.centre)
             shift.append((1 - 1 / self.keep) * category.covariance)
         from scipy.linalg import block_diag
 
@@ -143,8 +158,8 @@ class Coded:
         gain, level = inner or (_constant(1 / self.keep, len(t)), _constant(1 - 1 / self.keep, len(t)))
         drawn, at = [], own
         for category in self.categories:
-            drawn.append(category.wave(t[:, at : at + len(category.chosen)]))
-            at += len(category.chosen)
+            drawn.append(category.wave(t[:, at : at + len(category.names)]))
+            at += len(category.names)
         return Waves(joined(gain, _constant(1.0, len(t), at - own)), joined(level, *drawn))
 
 

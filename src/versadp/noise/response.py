@@ -19,7 +19,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import Blanket, Block, Spec
+from versadp.noise.block import Blanket, Block, Spec, Stratum
 from versadp.noise.points import How, Points
 from versadp.noise.settings import check_rate
 from versadp.schema import Categorical
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.noise.block import Coding
     from versadp.noise.coded import Coded
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
@@ -198,13 +199,21 @@ class ResponseBlock(Block):
         weights[codes, np.arange(codes.shape[0])] += 1 / self.keep
         return weights
 
-    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:
-        """Return the category as indicators, if it is never missing."""
+    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:
+        """Return the category as numbers, if it is never missing."""
         from versadp.noise.coded import Category, Coded
 
-        if self.nullable:
-            return None
-        return Coded(self.keep, None, (Category(self.column, self.levels, levels[self.column]),))
+        return None if self.nullable else Coded(self.keep, None, (Category(self.column, codings[self.column]),))
+
+    def strata(self, released: Array) -> list[Stratum] | None:
+        """Return every level, with the weights of `invert`."""
+        codes = released.copy()
+        self.to_content(codes)
+        unseen = np.isnan(codes[0])
+        weight = self.invert(np.where(unseen, 0, codes[0]).astype(np.int64)) * ~unseen
+        out = [Stratum({self.column: level}, each) for level, each in enumerate(weight)]
+        # missing is the last level, or it is public and certain
+        return [*out, Stratum({self.column: self.levels}, unseen.astype(float))] if self.nulls == "public" else out
 
     def point_count(self, how: How) -> int:  # noqa: ARG002 - there is nothing to draw
         """Return the number of levels."""

@@ -30,6 +30,7 @@ of a missing value g is v(missing).
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -40,7 +41,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import Blanket, Block, Spec
+from versadp.noise.block import Blanket, Block, Spec, Stratum
 from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, window_decoders, window_median
 from versadp.noise.points import How, Points, product
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.block import Case
+    from versadp.noise.block import Case, Coding
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders
@@ -459,16 +460,58 @@ class WindowBlock(Block):
         }
         return replace(self, **some, coin=self.kept)
 
-    def coded(self, levels: Mapping[str, tuple[int, ...]]) -> Coded | None:
-        """Return the block with indicators in place of its categories: all of its columns."""
+    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:
+        """Return the block with numbers in place of its categories' levels: all of its columns."""
         from versadp.noise.coded import Category, Coded
 
         if not self._is_even:
             return None
-        flags = zip(self.columns, self.last, self.category, strict=True)
-        chosen = tuple(Category(name, m + 1, levels[name]) for name, m, flag in flags if flag)
-        rest = {name for name, flag in zip(self.columns, self.category, strict=True) if not flag}
-        return Coded(self.keep, self.part(rest) if rest else None, chosen)
+        chosen = tuple(Category(name, codings[name]) for name in self._categories)
+        return Coded(self.keep, self._numbers_alone, chosen)
+
+    def strata(self, released: Array) -> list[Stratum] | None:
+        """Return the kept and the redrawn part of the inverse on each combination of levels.
+
+            psi[1{level = l} v](z) = 1{z_c = l} g(z)/kappa + (1 - 1/kappa) (share of l) mean of g over all outputs
+
+        and the same with "no number is missing" in the place of a level.
+        """
+        if not self.kept:
+            return None
+        seen, numbers = self._seen(released), self._numbers_alone
+        kept, drawn = np.full(released.shape[1], 1 / self.keep), np.full(released.shape[1], 1 - 1 / self.keep)
+        flags, each = np.array(self.category, dtype=bool), []
+        for j, (name, m, w, n) in enumerate(zip(self.columns, self.last, self.window, self.outputs, strict=True)):
+            known = ~np.isnan(seen[j])
+            if not flags[j]:
+                kept *= known & (seen[j] < m + w)
+                drawn *= known * (m + w) / n
+                continue
+            # of each level: who shows it, and which share of the redrawn does
+            shown = [(name, level, seen[j] == level, known / n) for level in range(n)]
+            each.append(shown if known.all() else [*shown, (name, m + 1, ~known, ~known)])
+        out = []
+        for combination in itertools.product(*each):
+            levels = {name: level for name, level, _, _ in combination}
+            here = kept * math.prod((flag for _, _, flag, _ in combination), start=1.0)
+            share = drawn * math.prod((part for _, _, _, part in combination), start=1.0)
+            if numbers is None:
+                out.append(Stratum(levels, here + share))
+            elif not each and not self.nullable:
+                out.append(Stratum(levels, np.ones_like(here), numbers))
+            else:
+                out += [Stratum(levels, here, lattices(numbers, 1.0)), Stratum(levels, share, lattices(numbers, 0.0))]
+        return out
+
+    @property
+    def _categories(self) -> tuple[str, ...]:
+        return tuple(name for name, flag in zip(self.columns, self.category, strict=True) if flag)
+
+    @property
+    def _numbers_alone(self) -> WindowBlock | None:
+        """The numbers of the block, with its coin."""
+        rest = set(self.columns) - set(self._categories)
+        return self.part(rest) if rest else None
 
     @property
     def _is_even(self) -> bool:
@@ -490,7 +533,9 @@ class WindowBlock(Block):
         return complete_cases(self, released)
 
     def point_count(self, how: How) -> int:
-        """Return the points of the released record and of its draws."""
+        """Return the points of the released record and of its draws; or all outputs, if they are few."""
+        if self._are_few(how):
+            return math.prod(self.outputs)
         return (1 + how.draws) * math.prod(
             1 if w == 1 else 4 + 2 * ((m + w) // w) for m, w in zip(self.last, self.window, strict=True)
         )
@@ -499,6 +544,8 @@ class WindowBlock(Block):
         """Return g at the released record, over kappa, and at outputs drawn at random, which share `1 - 1/kappa`."""
         if not self.kept:
             raise ParameterError("a window that keeps nothing tells nothing and cannot be corrected")
+        if self._are_few(how):
+            return self._every_output(released)
         n = released.shape[1]
         drawn = np.floor(rng.random((len(self.columns), n, how.draws)) * np.array(self.outputs)[:, None, None])
         seen = self._seen(released)
@@ -513,6 +560,24 @@ class WindowBlock(Block):
         for j in np.flatnonzero(unseen.any(axis=1)):
             joined.columns[self.columns[j]][unseen[j, record]] = np.nan
         return Points(record, joined.columns, joined.weight)
+
+    def _are_few(self, how: How) -> bool:
+        """Tell whether all outputs are written out: categories, or anything without windows that draws do not beat."""
+        plain = all(w == 1 for w in self.window)
+        return plain and (all(self.category) or math.prod(self.outputs) <= 1 + how.draws)
+
+    def _every_output(self, released: Array) -> Points:
+        """Return every output, with nothing drawn: `1{z = output}/kappa + (1 - 1/kappa)/outputs`."""
+        seen, n = self._seen(released), released.shape[1]
+        outputs = np.indices(self.outputs, dtype=float).reshape(len(self.outputs), 1, -1)
+        unseen = np.isnan(seen)[:, :, None]
+        # what is publicly missing is so at all outputs; the column's first one stands for them
+        here = ((outputs == seen[:, :, None]) | (unseen & (outputs == 0))).all(axis=0)
+        weight = here / self.keep + (1 - 1 / self.keep) / here.shape[1]
+        values = np.where(unseen | (outputs >= self._missing[:, :, None]), np.nan, outputs)
+        values = values * self.step[:, None, None] + self._lower[:, :, None]
+        columns = {name: np.broadcast_to(v, here.shape).ravel() for name, v in zip(self.columns, values, strict=True)}
+        return Points(np.repeat(np.arange(n), here.shape[1]), columns, weight.ravel())
 
     def _window_points(self, j: int, z: Array, rng: np.random.Generator) -> Points:
         """Return g of one column at outputs z as signed points of v."""
