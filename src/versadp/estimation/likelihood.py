@@ -18,7 +18,7 @@ L̃ and A the sums over s above and below the line (`mixture.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from versadp.losses.response_law import ResponseLaw
 
     Array = NDArray[np.float64]
+
+LARGE = 6.0  # squares of standardised numbers
 
 
 class Lot(NamedTuple):
@@ -57,6 +59,10 @@ class Lot(NamedTuple):
     mixed: Array
     stratum: NDArray[np.int64]
     public: Array
+
+    def richer(self) -> Lot:
+        """Return the records with squares of their public numbers, no larger than few records would have alone."""
+        return self._replace(public=np.concatenate([self.public, np.minimum(self.public**2, LARGE) - 1], axis=1))
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,27 @@ class Likelihood:
     def size(self) -> int:
         """How many parameters there are."""
         return self.coefficients + int(self.law.scaled) + self.public * len(self.points.T)
+
+    def richer(self, eta: Array) -> tuple[Likelihood, Array, NDArray[np.int64]]:
+        """Return the same where squares of public numbers and of points go with one another too, and its parameters.
+
+        Returns
+        -------
+        likelihood : Likelihood
+            For lots that are `richer` too.
+        eta : array
+            The same parameters, and 0 for those that were added.
+        added : array of int
+            Which these are.
+        """
+        d, at = len(self.points.T), self.coefficients + self.law.scaled
+        squares = self.points**2 - (self.points**2).mean(axis=0)
+        gamma = np.zeros((2 * self.public, 2 * d))
+        gamma[: self.public, :d] = eta[at:].reshape(self.public, d)
+        new = np.ones(gamma.shape, bool)
+        new[: self.public, :d] = False
+        more = replace(self, points=np.concatenate([self.points, squares], axis=1), public=2 * self.public)
+        return more, np.concatenate([eta[:at], gamma.ravel()]), at + np.flatnonzero(new)
 
     def sums(self, lot: Lot, eta: Array, weights: Array) -> tuple[float, Array, Array, Array]:
         """Return log likelihood, sums, products and counts of a lot at parameters and weights."""

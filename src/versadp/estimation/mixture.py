@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 STEPS = 100
 HALVINGS = 12
 CLOSE, FLAT = 0.01, 1e-3  # of a standard error, and of a unit of log likelihood
+FIRM = 10.0
 RANK = 1e-13
 
 
@@ -130,20 +131,39 @@ def maximise(sums: Callable[[Array, Array], Sums], eta: Array, weights: Array) -
     return Mixed(eta, weights, now, Outcome.ITERATIONS, STEPS)
 
 
+def score_test(sums: Sums, added: NDArray[np.int64]) -> tuple[float, int]:
+    """Return a χ² statistic and its degrees of freedom: whether parameters that were held at 0 are 0.
+
+    Parameters
+    ----------
+    sums : Sums
+        At a maximum over all other parameters and the weights.
+    added : array of int
+        Which parameters were held.
+    """
+    held = np.zeros(sums.first.size, bool)
+    held[added] = True
+    products = sums.products
+    scale, root, vector = _spectrum(_rest(products[held][:, held], products[held][:, ~held], products[~held][:, ~held]))
+    return float(((vector.T @ (sums.first[held] / scale) / root) ** 2).sum()), root.size
+
+
 def _step(now: Sums, p: int, weights: Array) -> tuple[Array, Array]:
     """Return where the quadratic problem has its minimum: a move of the parameters, and weights."""
     from scipy.optimize import nnls
 
     strata, points = weights.shape
-    products, goal = now.products, 2 * now.first
-    goal[p:] -= np.repeat(now.counts, points)  # the multipliers of weights that add up to 1
+    products, goal = now.products.copy(), 2 * now.first
+    for k, n in enumerate(now.counts):  # weights add up to 1: a multiplier, and a penalty for steps from afar
+        own = slice(p + k * points, p + (k + 1) * points)
+        products[own, own] += FIRM * n
+        goal[own] += (FIRM - 1) * n
     cross, inner = products[:p, p:], _inverse(products[:p, :p])
     left = products[p:, p:] - cross.T @ inner @ cross
     right = goal[p:] - cross.T @ (inner @ goal[:p])
-    value, vector = np.linalg.eigh(left)
-    keep = value > RANK * value[-1]
-    root = np.sqrt(value[keep])
-    found, _ = nnls(root[:, None] * vector[:, keep].T, vector[:, keep].T @ right / root, maxiter=30 * left.shape[0])
+    scale, root, vector = _spectrum(left)
+    found, _ = nnls(root[:, None] * vector.T, vector.T @ (right / scale) / root, maxiter=30 * left.shape[0])
+    found /= scale
     move = inner @ (goal[:p] - cross @ found)
     target = found.reshape(strata, points)
     return move, target / target.sum(axis=1, keepdims=True)
@@ -157,10 +177,17 @@ def _errors(now: Sums, p: int) -> Array:
 
 def _rest(own: Array, cross: Array, other: Array) -> Array:
     """Return the squares of some columns after their projection on others."""
-    value, vector = np.linalg.eigh(other)
-    keep = value > RANK * value[-1]
-    seen = cross @ vector[:, keep] / np.sqrt(value[keep])
+    scale, root, vector = _spectrum(other)
+    seen = (cross / scale) @ vector / root
     return np.asarray(own - seen @ seen.T)
+
+
+def _spectrum(squares: Array) -> tuple[Array, Array, Array]:
+    """Return scales of columns, and roots and vectors of what their products are in these scales, where not 0."""
+    scale = np.sqrt(np.maximum(np.diag(squares), np.finfo(float).tiny))
+    value, vector = np.linalg.eigh(squares / np.outer(scale, scale))
+    keep = value > RANK * value[-1]
+    return scale, np.sqrt(value[keep]), vector[:, keep]
 
 
 def _inverse(matrix: Array) -> Array:

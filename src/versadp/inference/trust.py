@@ -19,7 +19,8 @@ MOST = 1e9
 LEVEL = 0.05
 _ENTRIES = {"strength", "sets", "test", "size_error"}
 LOOK_FOR = (
-    "rows selected or weighted by a noisy column, another mechanism than the one declared, people who are in it twice"
+    "rows selected or weighted by a noisy column, another mechanism than the one declared, people who are in it twice; "
+    "under method 'likelihood', noisy columns that do not go with public ones as it assumes"
 )
 
 

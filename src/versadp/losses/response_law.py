@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from versadp.errors import DataError
+from versadp.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,18 @@ class ResponseLaw(ABC):
 
     def check(self, y: Array) -> None:  # noqa: B027 - any response by default
         """Raise if a response is none of this law's."""
+
+    def cells(self, ends: Array, lower: float, step: float | None) -> Array:
+        """Return the ends of the cells of a private response as the law counts them, or raise if they are none of it.
+
+        Parameters
+        ----------
+        ends : array (cells + 1,)
+            In the column's own units.
+        lower, step : float
+            Its least value, and what values are steps of.
+        """
+        return ends
 
     @abstractmethod
     def start(self, mean: float, spread: float) -> tuple[float, float]:
@@ -109,6 +121,15 @@ class Bernoulli(ResponseLaw):
         if not np.isin(y, (0.0, 1.0)).all():
             raise DataError("a likelihood of two classes needs a response of 0 and 1")
 
+    def cells(self, ends: Array, lower: float, step: float | None) -> Array:
+        """Return the ends of two cells: the smaller value is 0, the larger 1."""
+        if step is None or ends.size != 3:
+            raise ParameterError(
+                "a likelihood of two classes needs a noisy response of two values",
+                hint="declare it so: Bounded(0, 1, step=1)",
+            )
+        return np.array([-0.5, 0.5, 1.5])
+
     def start(self, mean: float, spread: float) -> tuple[float, float]:
         """Return the log odds."""
         share = np.clip(mean, 0.01, 0.99)
@@ -145,6 +166,15 @@ class Counts(ResponseLaw):
         """Raise if a value is no count."""
         if (y < 0).any() or (y != np.rint(y)).any():
             raise DataError("a likelihood of counts needs a response of whole numbers, 0 or more")
+
+    def cells(self, ends: Array, lower: float, step: float | None) -> Array:
+        """Return the ends, if every cell holds one count."""
+        if step != 1 or lower < 0 or lower % 1 or not np.allclose(np.diff(ends)[1:-1], 1):
+            raise ParameterError(
+                "a likelihood of counts needs a noisy response of few whole numbers, 0 or more",
+                hint="declare it so: Bounded(0, 20, step=1)",
+            )
+        return ends
 
     def start(self, mean: float, spread: float) -> tuple[float, float]:
         """Return the log of the mean."""

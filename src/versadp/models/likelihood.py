@@ -14,17 +14,21 @@ from versadp.engine.base import add_up
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
 from versadp.estimation.likelihood import total
-from versadp.estimation.mixture import maximise
+from versadp.estimation.mixture import maximise, score_test
 from versadp.formula.design import make_design
 from versadp.inference import Results
+from versadp.inference.trust import SpecificationTest, Trust
 from versadp.models.paired import Paired
 from versadp.models.problem import public_levels
 from versadp.models.report import header
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from versadp.engine import Engine
+    from versadp.estimation.likelihood import Lot
     from versadp.estimation.mixture import Mixed, Sums
     from versadp.release.release import Release
 
@@ -63,14 +67,21 @@ def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Eng
     lots = [lot for handle in release.handles() for lot in paired.read(handle)] if n * points <= KEPT else None
     likelihood = paired.likelihood
 
-    def sums(eta: Array, weights: Array) -> Sums:
-        work = partial(likelihood.sums, eta=eta, weights=weights)
+    def over_all(work: Callable[[Lot], Any]) -> Sums:
         if lots is not None:
             return total(engine.sum(work, lots))
         return total(engine.sum(lambda handle: add_up(map(work, paired.read(handle))), list(release.handles())))
 
+    def sums(eta: Array, weights: Array) -> Sums:
+        return over_all(partial(likelihood.sums, eta=eta, weights=weights))
+
     even = np.full((likelihood.strata, paired.support.size), 1 / paired.support.size)
-    return _results(paired, maximise(sums, paired.start(), even), loss)
+    found, test = maximise(sums, paired.start(), even), None
+    if likelihood.public and found.outcome is Outcome.CONVERGED:
+        richer, eta, added = likelihood.richer(found.eta)
+        there = over_all(lambda lot: richer.sums(lot.richer(), eta, found.weights))
+        test = SpecificationTest.of(*score_test(there, added))
+    return _results(paired, found, loss, test)
 
 
 def refuse_options(**given: object) -> None:
@@ -85,7 +96,7 @@ def refuse_options(**given: object) -> None:
             raise ParameterError(f"method 'likelihood' takes no {name}", hint="use method 'efficient'")
 
 
-def _results(paired: Paired, found: Mixed, loss: Any) -> Results:
+def _results(paired: Paired, found: Mixed, loss: Any, test: SpecificationTest | None) -> Results:
     """Return a maximum as the user sees it."""
     design, outcome = paired.design, found.outcome
     p, cov = len(design.names), None
@@ -105,6 +116,7 @@ def _results(paired: Paired, found: Mixed, loss: Any) -> Results:
         header=header(paired.release) | _assumed(paired, found, cov),
         predict_link=loss.prediction,
         design=design.terms,
+        trust=Trust(test=test),
     )
 
 

@@ -72,7 +72,7 @@ class Paired:
             )
         if len(release) <= len(design.names):
             raise DataError(f"{len(design.names)} coefficients need more than {len(release)} records")
-        response = _private_response(design, left, right, law, release)
+        response = _private_response(design, left, right, release)
         public = public_columns(release, design)
         groups = make_groups(release, tuple(name for name in public if name in design.terms.columns))
         model = cls(
@@ -212,9 +212,7 @@ class Paired:
         return mean, float(np.sqrt(max(second / count - mean**2, 1e-300)))
 
 
-def _private_response(
-    design: Design, left: tuple[str, ...], right: tuple[str, ...], law: ResponseLaw, release: Release
-) -> str | None:
+def _private_response(design: Design, left: tuple[str, ...], right: tuple[str, ...], release: Release) -> str | None:
     """Return the noisy column that is the response, if it is one."""
     if design.response == PUBLIC:
         return None
@@ -223,21 +221,14 @@ def _private_response(
         raise ParameterError(
             "a likelihood serves a noisy response as it is, and not a function of it", hint="use method 'efficient'"
         )
-    if not law.scaled and (column.steps is None or column.steps >= RESPONSES):
-        raise ParameterError(
-            "a likelihood of classes or counts needs a noisy response of few whole numbers",
-            hint="declare it so: Bounded(0, 1, step=1)",
-        )
     return left[0]
 
 
 def _response_ends(name: str, release: Release, blocks: tuple[Block, ...], law: ResponseLaw) -> Array:
-    """Return the ends of a private response's cells, as its law counts: two classes are 0 and 1."""
+    """Return the ends of a private response's cells, as its law counts them."""
     schema = release.mechanism.schema
     low, high = cells_of(name, schema, blocks, RESPONSES)
     ends = np.concatenate([low[:1], (low[1:] + high[:-1]) / 2, high[-1:]])
     column = schema.columns[name]
     assert isinstance(column, Bounded)
-    if not law.scaled and column.steps == 1:
-        return np.array([-0.5, 0.5, 1.5])
-    return ends
+    return law.cells(ends, column.lower, column.step)
