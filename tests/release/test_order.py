@@ -123,22 +123,6 @@ def test_a_file_in_many_parts_is_sorted_as_one(tmp_path, monkeypatch, rows):
     assert is_sorted(dict(zip(table.column_names, table.columns, strict=True)))
 
 
-def test_sorted_incomes_are_not_read_off_any_more():
-    """A moving average over positions reads sorted values off; in the order of a hash it finds their mean."""
-    n, schema = 20_000, vdp.Schema({"income": vdp.Bounded(0, 5e5)})
-    incomes = np.sort(np.random.default_rng(0).uniform(0, 5e5, n))
-    mech = vdp.calibrate(schema, epsilon=1)
-    errors = {}
-    for shuffle in (False, True):
-        seen = mech.release(pd.DataFrame({"income": incomes}), shuffle=shuffle).frame["income"].to_numpy()
-        block = mech.blocks[0]
-        decoded = (seen - 2.5e5) / block.keep + 2.5e5
-        average = np.convolve(decoded, np.ones(501) / 501, mode="valid")
-        errors[shuffle] = np.sqrt(np.mean((average - incomes[250:-250]) ** 2))
-    assert errors[False] < 0.4 * incomes.std()
-    assert errors[True] > incomes.std()
-
-
 # who is alike --------------------------------------------------------------------------------------------------------
 
 
