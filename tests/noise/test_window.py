@@ -262,7 +262,7 @@ def test_the_statement_says_what_a_kept_record_shows():
     text = MECH.statement()
     assert "shows the truth up to a window: x within ±1, c as it is" in text
     assert f"{100 * MECH.blocks[0].keep:.3g}%" in text
-    assert "who does not know it cannot tell which" in text
+    assert "who does not know the record cannot tell which" in text
 
 
 @pytest.mark.parametrize(

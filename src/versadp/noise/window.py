@@ -407,7 +407,7 @@ class WindowBlock(Block):
         kept = f"With probability {100 * self.keep:.3g}%{count} a record shows the truth up to a window"
         return [
             f"{kept}: {', '.join(shown)}.",
-            "Otherwise these columns are drawn at random and say nothing; who does not know it cannot tell which.",
+            "Otherwise they are drawn at random and say nothing; who does not know the record cannot tell which.",
         ]
 
     def facts(self, rows: int | None) -> dict[str, str]:

@@ -123,6 +123,10 @@ def calibrate(
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
     if asked and not wide:
         raise ParameterError("a shuffle and groups are for windows: Laplace noise gains nothing", hint="noise='window'")
+    if not wide and epsilon is not None and delta is None:
+        raise ParameterError(
+            "Laplace noise needs a delta: it keeps no epsilon without one", hint="give delta, or let windows do it"
+        )
     given = 0.0 if wide and delta is None and epsilon is not None else delta
     goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
     check_unit(unit)
