@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MOST = 1500  # weights that are fitted at once
-FINE = {0: 1, 1: 64, 2: 24, 3: 11}  # cells of each number, by how many numbers there are
+FINE = {0: 1, 1: 64, 2: 18, 3: 8}  # cells of each number, by how many numbers there are
 COARSE = 6  # cells of a number are no fewer
 
 
