@@ -108,7 +108,7 @@ def sandwich(row: CategorySetting) -> Array:
         warnings.simplefilter("ignore", InsecureWarning)
         release = row.mechanism.release(pa.table(raw), insecure_seed=1)
     found = vdp.fit(release, row.formula, loss=row.loss)
-    return np.asarray(found.bse) * np.sqrt(LARGE / row.n)
+    return np.asarray(found.bse, dtype=float) * float(np.sqrt(LARGE / row.n))
 
 
 CATEGORIES: dict[str, CategorySetting] = {

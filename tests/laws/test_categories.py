@@ -22,7 +22,6 @@ from versadp.schema import Bounded, Categorical
 
 SERIES = Expansion(0.5, 0.1, 0.8, (0.3 + 0.1j, 0.05j))
 LEVELS = ("a", "b", "c")
-RNG = np.random.default_rng(0)
 
 
 def columns(nullable=False):
@@ -31,12 +30,6 @@ def columns(nullable=False):
         "x": Bounded(-1, 3, nullable=nullable),
         "h": Categorical([0, 1]),
     }
-
-
-def block_of(names, nullable=False):
-    spec = Window(2.5) if names == ("h",) else Window(2.5, cells={"x": 4}, window={"x": 3}) if "x" in names else None
-    spec = Response(0.6) if spec is None else spec
-    return spec.on({name: columns(nullable)[name] for name in names})
 
 
 PARTITIONS = {
@@ -88,7 +81,7 @@ def all_records(blocks, record, units):
 def model_of(formula, loss, blocks, nullable=False):
     schema = Schema({**columns(nullable), "city": Public(), "w": Public(), "y": Public()})
     cities = {"city": ("k", "l")}
-    design = make_design(formula, schema, lambda name: cities.get(name))
+    design = make_design(formula, schema, cities.get)
     ends = {"g": (0.0, 2.0), "x": (-1.0, 3.0), "h": (0.0, 1.0)}
     used = [replace_part(block, design.used) for block in blocks if set(block.columns) & set(design.used)]
     units = Units.plain({name: ends[name] for block in used for name in block.columns})
@@ -119,8 +112,9 @@ def expected(form, blocks, record, units, *, response=True):
     return score.sum(axis=(0, 1)), bend, theta
 
 
-def truth(form, record, units, slope, bend, theta):
+def truth(form, record, units, derivatives, theta):
     """Return the score and the Hessian of the record itself."""
+    slope, bend = derivatives
     model = form.model
     z = units.from_columns([np.array([record[name]]) for name in units.names])
     public = {
@@ -140,7 +134,7 @@ def derivatives(expansion):
 
     return (
         lambda u, y: expansion.linear + expansion.quadratic * u - y + waves(u, 1),
-        lambda u, y: expansion.quadratic + waves(u, 2),
+        lambda u, _: expansion.quadratic + waves(u, 2),
     )
 
 
@@ -167,7 +161,7 @@ def test_interactions_are_undone_exactly(partition, formula, expansion):
         pytest.skip("no number")
     for record in RECORDS:
         score, bend, theta = expected(form, blocks, record, units, response=model.design.response == -1)
-        first, second = truth(form, record, units, *derivatives(expansion), theta)
+        first, second = truth(form, record, units, derivatives(expansion), theta)
         assert score == pytest.approx(first, abs=1e-11)
         assert bend == pytest.approx(second, abs=1e-11)
 
@@ -182,7 +176,7 @@ def test_one_coin_for_two_is_rejected(formula):
     wrong = as_stratified(model, units, (joint[0].part(model.design.used),), expansion)
     theirs = [block for block in apart if block.columns[0] in model.design.used]
     score, _, theta = expected(wrong, theirs, RECORDS[1], units)
-    first, _ = truth(wrong, RECORDS[1], units, *derivatives(expansion), theta)
+    first, _ = truth(wrong, RECORDS[1], units, derivatives(expansion), theta)
     assert np.abs(score - first).max() > 1e-3
 
 
@@ -202,7 +196,7 @@ def test_missing_values(partition, formula, expansion):
         if lost:
             first, second = np.zeros_like(theta), np.zeros((theta.size, theta.size))
         else:
-            first, second = truth(form, record, units, *derivatives(expansion), theta)
+            first, second = truth(form, record, units, derivatives(expansion), theta)
         assert score == pytest.approx(first, abs=1e-11)
         assert bend == pytest.approx(second, abs=1e-11)
 
@@ -220,8 +214,8 @@ def test_points_over_levels(loss, formula, partition):
         errors = []
         for record in RECORDS:
             score, _, theta = expected(form, blocks, record, units, response=model.design.response == -1)
-            slope = lambda u, y: loss.derivatives(u, y, 2, model.bandwidth)[0]
-            first, _ = truth(form, record, units, slope, slope, theta)
+            both = [lambda u, y, k=k: loss.derivatives(u, y, 2, model.bandwidth)[k] for k in range(2)]
+            first, _ = truth(form, record, units, both, theta)
             errors.append(np.abs(score - first).max())
         assert (max(errors) < 1e-11) == (keep == 1.0)
 

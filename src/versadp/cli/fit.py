@@ -15,7 +15,7 @@ from versadp.inference.checks import check_level
 if TYPE_CHECKING:
     from versadp.inference import Results
 
-LOSSES = ("squared", "logistic", "check", "hinge", "huber", "poisson")
+LOSSES = ("squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial")
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
 EXTENSIONS = ("none", "zero", "clip", "damped")
 

@@ -99,10 +99,10 @@ def fit(
     release : Release or path
         A release, or its folder.
     formula : str, optional
-        Such as `"y ~ age + np.log1p(income)"`; none for losses of whole records.
+        Such as `"y ~ age + np.log1p(income) + C(region)"`; none for losses of whole records.
     loss : str, loss or callable
-        "squared", "logistic", "check", "hinge", "huber", "poisson"; an object of `versadp.losses` such as
-        `Check(tau=0.9)`, `Mean("age")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your own.
+        "squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial"; an object of `versadp.losses` such
+        as `Check(tau=0.9)`, `Mean("age")`, `Share("region")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your own.
     method : str
         "efficient" (default), "analytic", "drcl", "sdrcl", "sl", or "naive" for comparison; "likelihood" is more
         precise for few noisy columns, and assumes that the response follows the law that the loss belongs to.
