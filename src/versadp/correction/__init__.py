@@ -12,6 +12,7 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 """
 
 from versadp.correction.analytic import Analytic
+from versadp.correction.argument import argument_of
 from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
@@ -34,6 +35,7 @@ __all__ = [
     "Rows",
     "Signed",
     "Stencil",
+    "argument_of",
     "as_linear",
     "stratified",
 ]

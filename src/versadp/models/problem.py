@@ -189,7 +189,7 @@ def _formula_problem(release: Release, design: Design, loss: IndexLoss, weights:
     units = _units(release, blocks, centred=not design.linear or "Intercept" in design.names)
     coding = _coding(release, design, loss) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
-    natural = loss.natural and units.exact_rate is None
+    natural = (loss.natural or loss.margin) and units.exact_rate is None
     linear = design.linear and (design.response == PUBLIC or loss.residual or natural)
     if design.response >= 0 and not loss.residual:
         _check_response(design, loss, schema, natural=linear)
