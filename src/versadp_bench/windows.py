@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CORRELATION, SIGMA = 0.3, 0.8
+GAMMA_MEDIAN = 1.6783469900166605  # of shape 2
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class WindowSetting:
     n: int = 100_000
     intercept: float = 0.0
     private_response: bool = False
+    skewed: bool = False
 
     @property
     def formula(self) -> str:
@@ -58,7 +60,13 @@ class WindowSetting:
         low = ndtr(-1.0)
         x = ndtri(low + (1 - 2 * low) * ndtr(CORRELATION**0.5 * common + (1 - CORRELATION) ** 0.5 * own))
         u = self.truth()[0] + x @ self.truth()[1:]
-        y = u + SIGMA * rng.standard_normal(n) if self.loss == "squared" else (rng.random(n) < expit(u)).astype(float)
+        if self.loss in {"logistic", "hinge"}:
+            steeper, other = (1.0, 0.0) if self.loss == "logistic" else (2.0, -1.0)
+            y = np.where(rng.random(n) < expit(steeper * u), 1.0, other)
+        elif self.skewed:  # the median of the errors is 0 everywhere, and nothing else of them is
+            y = u + (0.5 + 0.4 * x[:, 0]) * (rng.gamma(2.0, 1.0, n) - GAMMA_MEDIAN)
+        else:
+            y = u + SIGMA * rng.standard_normal(n)
         return {f"x{j}": x[:, j] for j in range(self.dim)} | {"y": y}
 
 
@@ -75,6 +83,14 @@ WINDOWS: dict[str, WindowSetting] = {
     f"window {loss} {unit} {epsilon:g}, {dim}": WindowSetting(loss, unit, epsilon, dim, (required, np.inf), n)
     for unit, epsilon, dim, n, *both in _ROWS
     for loss, required in zip(("squared", "logistic"), both, strict=True)
+}
+WINDOWS |= {
+    "window check attribute 4, 3": WindowSetting("check", "attribute", 4.0, 3, (0.0095, np.inf)),
+    "window check attribute 4, 3, skewed": WindowSetting("check", "attribute", 4.0, 3, (0.0095, np.inf), skewed=True),
+    "window check attribute 4, 6": WindowSetting("check", "attribute", 4.0, 6, (0.0115, np.inf)),
+    "window huber attribute 4, 3": WindowSetting("huber", "attribute", 4.0, 3, (0.0092, np.inf)),
+    "window huber record 8, 6": WindowSetting("huber", "record", 8.0, 6, (0.014, np.inf)),
+    "window hinge attribute 4, 3": WindowSetting("hinge", "attribute", 4.0, 3, (0.023, np.inf)),
 }
 
 

@@ -13,6 +13,7 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 """
 
 from versadp.correction.analytic import Analytic
+from versadp.correction.argument import argument_of
 from versadp.correction.complete import as_expanded
 from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
@@ -41,8 +42,9 @@ __all__ = [
     "Signed",
     "Stencil",
     "Stratified",
+    "argument_of",
+    "as_expanded",
     "as_linear",
     "as_stratified",
-    "as_expanded",
     "stratified",
 ]

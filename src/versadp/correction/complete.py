@@ -141,17 +141,31 @@ class Complete(Expanded):
     def weighted_scores(self, seen: SeenCases, theta: Array, *, hessian: bool) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
         """Return scores and Hessian; what is left out has a score of 0."""
         score, bend = np.zeros_like(seen.m), np.zeros((self.model.size, self.model.size))
-        for rows, form, part in seen.alike:
-            score[rows], own = replace(form, expansion=self.expansion).weighted_scores(part, theta, hessian=hessian)
+        for rows, form, part in self._now(seen):
+            score[rows], own = form.weighted_scores(part, theta, hessian=hessian)
             bend += own
         return score, bend
+
+    def _now(self, seen: SeenCases) -> tuple[Alike, ...]:
+        """Return records that are alike with the loss as it is now: they may have been prepared for another."""
+        return tuple(
+            one._replace(form=replace(one.form, model=self.model, expansion=self.expansion)) for one in seen.alike
+        )
+
+    def aside(self, seen: SeenCases, theta: Array, *, slope: bool) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
+        """Return the scale's score of each record, and the sum of its derivative; of those that are left out 0."""
+        value, moved = np.zeros(len(seen.m)), np.zeros(self.model.size)
+        for rows, form, part in self._now(seen):
+            value[rows], own = form.aside(part, theta, slope=slope)
+            moved += own
+        return value, moved
 
     def waves(  # type: ignore[override] # what prepare gave
         self, seen: SeenCases, theta: Array, tau: Array, some: NDArray[np.int64], train: Train
     ) -> Complex:
         """Return the corrected waves of some records, (records, M); of those that are left out 0."""
         out = np.zeros((len(some), len(tau)), complex)
-        for rows, form, part in seen.alike:
+        for rows, form, part in self._now(seen):
             where = np.flatnonzero(np.isin(some, rows))
             out[where] = form.waves(part, theta, tau, np.searchsorted(rows, some[where]), train)
         return out

@@ -7,7 +7,7 @@ corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x`
     m_j L  <-  m_j (k + b'(c + f)) + f_j (1/weight - 1) b_B'f_B + (shift b)_j,        B the block of column j:
 
 inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
-score of `(quadratic/2) u² + linear u + cross y u` is `m L` with `L = quadratic u + linear + cross y`, public or noisy y.
+score of `(quadratic/2) u² + linear u + cross y u` is `m L` with `L = quadratic u + linear + cross y`, for any y.
 
 A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, with
 alpha the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score. A
@@ -24,7 +24,7 @@ import numpy as np
 
 from versadp.correction.kernel import power_scores
 from versadp.correction.model import LinearModel, RecordModel
-from versadp.correction.wave_kernel import add_waves
+from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
 
@@ -140,7 +140,7 @@ class Expanded:
         quadratic, cross = self.expansion.quadratic, self.expansion.cross
         level = seen.m @ (quadratic * theta)
         level += self.expansion.linear
-        level += cross * self._held(seen.y)
+        level += cross * self.held(seen.y)
         slope = quadratic * self.slope(theta)
         if model.response >= 0:
             slope[model.response] += cross * model.coding[1]
@@ -152,9 +152,29 @@ class Expanded:
         bend = quadratic * seen.squares
         for weights, train in self._trains(theta):
             bend += self._add_waves(seen, theta, (weights, train), score, hessian=hessian)
+        if model.tilt is not None:
+            value, by_theta = self.aside(seen, theta, slope=hessian)
+            score -= value[:, None] * model.tilt
+            bend -= np.outer(model.tilt, by_theta)
         return score, bend
 
-    def _held(self, y: Array) -> Array:
+    def aside(self, seen: Seen, theta: Array, *, slope: bool) -> tuple[Array, Array]:
+        """Return the scale's score of each record, corrected and weighted, and the sum of its derivative in theta."""
+        level, *weights = self.expansion.aside
+        train, rate = self.train(theta, self.expansion.along), np.array([0.0, complex(self.expansion.base).real])
+        gain, steady, twist = self.factors(train, rate[1] * np.arange(1.0, len(weights) + 1))
+        value, index = np.full(len(seen.m), complex(level).real), self._public(seen, theta, train)[0]
+        pairs = np.array(weights, dtype=complex).view(float).reshape(-1, 2)
+        wave_values(seen.e, self._columns[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
+        if seen.weight is not None:
+            value *= seen.weight
+        if not slope:
+            return value, np.zeros(self.model.size)
+        moved = np.zeros_like(seen.m)
+        self._add_waves(seen, theta, (tuple(weights), train), moved, hessian=False)
+        return value, np.ones(len(moved)) @ moved
+
+    def held(self, y: Array) -> Array:
         """Return a public response where it matters to the loss."""
         low, high = self.expansion.held
         return y if self.model.response >= 0 or low == -np.inf else np.clip(y, low, high)
@@ -176,7 +196,7 @@ class Expanded:
     def _public(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
         """Return what is public of `u + along y`, centres included, and of `ahead y`."""
         centre, model = self._columns[0], self.model
-        y = self._held(seen.y) if model.response < 0 else model.coding[0]
+        y = self.held(seen.y) if model.response < 0 else model.coding[0]
         index = theta[model.open] @ seen.public + train.alpha @ centre + train.along * y
         return index, np.broadcast_to(train.ahead * y + train.fixed @ centre, index.shape)
 
@@ -236,9 +256,15 @@ class Expanded:
         low, high = np.sort(np.stack([alpha * self.units.lower, alpha * self.units.upper]), axis=0).sum(axis=1)
         return float(low + public.min()), float(high + public.max())
 
-    def gains(self, seen: Seen, theta: Array, tau: Array) -> Array:  # noqa: ARG002 - the same for all records
-        """Return by how much waves of the index are magnified at most, at each frequency."""
-        return np.asarray(np.abs(self.factors(self.train(theta), tau)[0][0]).max(axis=1, initial=0.0))
+    def gains(self, seen: Seen, theta: Array, tau: Array, *, together: bool = False) -> Array:  # noqa: ARG002 - the same for all records
+        """Return by how much waves of the index are magnified at each frequency: at most by a block, or by all."""
+        gain = np.abs(self.factors(self.train(theta), tau)[0][0])
+        return np.asarray(gain.prod(axis=1) if together else gain.max(axis=1, initial=0.0))
+
+    @property
+    def public_response(self) -> bool:
+        """True if the response is a public column."""
+        return self.model.response < 0
 
     def slope(self, theta: Array) -> Array:
         """Return the derivative of the index by the noisy columns."""

@@ -1,17 +1,24 @@
-"""A natural loss as a short series on the interval where its index lies.
+"""A loss of an index as a short series on the interval where its argument lies (`argument.py`).
 
-    A(u) ~ linear u + (quadratic/2) u² + Re Σ_{m<=M} weight_m e^{i m ω u},    loss = A(u) - y u
+    loss(v) ~ c_0 v + (c_1/2) v² + Re Σ_{m<=M} weight_m e^{i m ω v},    v = u, u - y or y u
 
 Noise in the index multiplies waves and leaves powers with polynomials, so every term is undone exactly, all orders of a
-window included; what is left is how far the series is from A. Let A' + err be its derivative. The error shifts an
-estimate by V^-1 E m err, V = E m m' A'', and by Cauchy's inequality by no more than
+window included; what is left is how far the series is from the loss. Let err be what its derivative is off by. It
+shifts an estimate by V^-1 E m err, V the curvature, and by Cauchy's inequality by no more than
 
-    E err²/A''      in squares of the metric of V,
+    E err²/loss''      in squares of the metric of V,
 
-where the least possible variance of n records is 1/n a coefficient. Weights minimise `E err²/A'' + (RIDGE/n) E D²/A''`,
-with D the corrected derivative of the series at the released records: the price of a frequency that windows have all
-but erased is in it, without any rule of its own. M is the least for which the error is negligible, and where none is
-small enough, windows have erased what the loss needs: that is refused.
+where a natural loss has a variance of at least 1/n a coefficient. With D the corrected derivative of the series at the
+released records, weights minimise
+
+    E err²/loss'' + (RIDGE/n) E D²/loss''                               a smooth loss
+    E (err * normal(blur))² + (1/n) E D²                                 a loss with kinks or corners
+
+The price of a frequency that windows have all but erased is in it, without any rule of its own. A jump has all
+frequencies, and no series is near it everywhere; but what shifts an estimate is err averaged over the density of the
+argument given the columns. If that is as smooth as a normal one with a standard deviation of `blur`, the average is no
+more than that of err, blurred. M is the least for which the shift is negligible, or beyond which nothing is gained.
+Where too much would be left, windows have erased what the loss needs: a smooth loss is refused, any other blurred more.
 """
 
 from __future__ import annotations
@@ -21,121 +28,165 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.correction.argument import terms
+from versadp.correction.law import WIDER, IndexLaw, index_law
 from versadp.errors import ParameterError
 from versadp.losses.expansion import Expansion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from versadp.correction.argument import Argument
     from versadp.correction.expanded import Expanded
     from versadp.correction.stratified import Stratified
-    from versadp.losses import IndexLoss
 
     Array = NDArray[np.float64]
 
-STRETCH = 1.5  # half a period, in half intervals: a series that need not be periodic on the interval
+STRETCH, KINK_STRETCH = 1.5, 1.2  # half a period, in half intervals: a series that need not be periodic on the interval
 RIDGE = 0.01
-NEGLIGIBLE, TOLERABLE = 0.1, 0.25  # standard errors of shift
-WAVES = 24
-WIDER, ROOM = 1.3, 1.1  # the interval of a series beside the index's, and what must be left of it
+NEGLIGIBLE, TOLERABLE, BLURRED = 0.1, 0.25, 0.75  # standard errors of shift; of densities no smoother than the blur
+BLURRIER, BLURS = 1.25, 8
+WAVES, KINK_WAVES = 24, 64
+SHORTER = 0.01  # of what is minimised: less is not worth another wave
+ALONE = 0.02  # of a term's own noise: what cancels among some records need not cancel among others
 LARGEST = 1e3  # of a gain: a frequency beyond it is lost
-SPREADS = 6.0  # standard deviations of the index beyond which nobody is
-GRID, ROWS = 400, 5000
+ROWS, NODES = 5000, 200
 
 
 @dataclass(frozen=True)
-class IndexLaw:
-    """Where the index of a model lies, as far as corrected moments and declared bounds tell.
+class Place:
+    """What a series is made for.
 
     Attributes
     ----------
-    low, high : float
-        The interval that it lies in.
-    mean, sd : float
+    form : Expanded or Stratified
+    seen : Seen or Layers
+        Some records.
+    theta : array (p,)
+        Around which.
+    argument : Argument
+        Of the loss.
+    rows : int
+        Number of all records: the more there are, the less may be left of the loss.
+    blur : float
+        0 of a smooth loss.
     """
 
-    low: float
-    high: float
-    mean: float
-    sd: float
-
-    def reaches(self, other: IndexLaw) -> bool:
-        """Tell whether another law lies in the interval of this."""
-        return self.low <= other.low and other.high <= self.high
-
-    def holds(self, other: IndexLaw) -> bool:
-        """Tell whether a series made for this law serves another: it is as wide, and not much wider."""
-        return self.reaches(other.wider(ROOM)) and self.width < WIDER**2 * other.width
-
-    def wider(self, factor: float) -> IndexLaw:
-        """Return the law with room to move."""
-        more = (factor - 1) / 2 * self.width
-        return replace(self, low=self.low - more, high=self.high + more)
+    form: Expanded | Stratified
+    seen: Any
+    theta: Array
+    argument: Argument
+    rows: int
+    blur: float = 0.0
 
     @property
-    def width(self) -> float:
-        """Length of the interval."""
-        return self.high - self.low
+    def some(self) -> NDArray[np.int64]:
+        """Numbers of the records at which noise is judged."""
+        n = len(self.seen.m)
+        return np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
 
-    def grid(self) -> tuple[Array, Array]:
-        """Return values of the index and their weights: half of it normal, half even, for laws that are not."""
-        u = np.linspace(self.low, self.high, GRID)
-        normal = np.exp(-0.5 * ((u - self.mean) / self.sd) ** 2)
-        return u, (normal / normal.sum() + 1 / GRID) / 2
+    def waves(self, tau: Array) -> NDArray[np.complex128]:
+        """Return corrected waves of the argument of these records."""
+        return self.argument.waves(self.form, self.seen, self.theta, tau, self.some)
+
+    def law(self, index: IndexLaw) -> IndexLaw:
+        """Return where the argument lies, given the index; mean and variance are those of a slow wave."""
+        low, high = self.argument.reach(self.form, self.seen, index.low, index.high)
+        if (low, high) == (index.low, index.high):
+            return index
+        slow = 0.5 / (high - low)
+        wave = complex(self.waves(np.array([slow])).mean())
+        square = np.clip(-2 * np.log(max(abs(wave), 1e-3)) / slow**2, ((high - low) / 20) ** 2, (high - low) ** 2)
+        return IndexLaw(low, high, float(np.clip(np.angle(wave) / slow, low, high)), float(np.sqrt(square)))
+
+    def seen_at(self, tau: Array) -> Array:
+        """Return the frequencies that windows have left."""
+        gain = self.form.gains(self.seen, self.theta, tau, together=self.blur > 0)
+        return tau[: int(np.argmax(np.append(gain > LARGEST, True)))]
 
 
-def index_law(form: Expanded | Stratified, seen: Any, theta: Array) -> IndexLaw:
-    """Return where the index lies at a theta: within bounds, and a few standard deviations around its mean."""
-    share = np.ones(len(seen.m)) if seen.weight is None else seen.weight
-    mean = float(share @ (seen.m @ theta) / seen.total)
-    square = float(theta @ seen.squares @ theta / seen.total)
-    low, high = form.ends(seen, theta)
-    wide = high - low + 1e-3
-    # corrected second moments may be negative where they tell little
-    sd = float(np.sqrt(np.clip(square - mean**2, (wide / 20) ** 2, wide**2)))
-    middle = float(np.clip(mean, low, high))
-    low, high = max(low, middle - SPREADS * sd), min(high, middle + SPREADS * sd)
-    return IndexLaw(float(low) - 0.05, float(high) + 0.05, middle, sd)
+def series(place: Place) -> tuple[Expansion, IndexLaw]:
+    """Return the series of a loss, and the law of the index that it is for."""
+    law = index_law(place.form, place.seen, place.theta).wider(WIDER)
+    argument, public = place.argument, place.form.public_response
+    for _ in range(BLURS if place.blur else 1):
+        held = argument.held(law.low, law.high, place.blur) if public else (-np.inf, np.inf)
+        own = replace(place, form=replace(place.form, expansion=Expansion(held=held)))
+        around = own.law(law)
+        base = 2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width)
+        found, shift = _nearest(own, around, base)
+        if shift < (BLURRED if place.blur else TOLERABLE):
+            expansion = argument.expansion(found, base, (law.low, law.high), held)
+            if place.form.model.tilt is not None:
+                expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
+            return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), law
+        place = replace(place, blur=BLURRIER * place.blur)
+    raise ParameterError(
+        f"the windows are too wide for {argument.loss.name} loss at these slopes: what it needs of the index is erased",
+        hint="squared loss needs less; or release with narrower windows, or a larger epsilon",
+    )
 
 
-def series(form: Expanded | Stratified, seen: Any, theta: Array, loss: IndexLoss) -> tuple[Expansion, IndexLaw]:
-    """Return the series of a natural loss around a theta, and the law of the index that it is for."""
-    law = index_law(form, seen, theta).wider(WIDER)
-    n = len(seen.m)
-    u, chance = law.grid()
-    slope, bend = loss.derivatives(u, np.zeros_like(u), 2)
-    bend = np.maximum(bend, 1e-2 * bend.max())
-    base = 2 * np.pi / (STRETCH * law.width)
-    tau = base * np.arange(1.0, WAVES + 1)
-    train = form.train(theta)
-    most = int(np.argmax(np.append(form.gains(seen, theta, tau) > LARGEST, True)))
-    some = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
-    terms = _terms(u, np.exp(1j * np.multiply.outer(u, tau)), tau)
-    noisy = _terms(seen.m[some] @ theta, form.waves(seen, theta, tau, some, train), tau)
+def _nearest(place: Place, law: IndexLaw, base: float) -> tuple[Array, float]:
+    """Return coefficients of the shortest series that is near enough, and by how many standard errors it may shift."""
+    (v, chance), blur, rows = law.grid(), place.blur, place.rows
+    slope, bend = _blurred(place.argument.slope, v, blur), np.ones_like(v)
+    if not blur:
+        bend = place.argument.bend(v)
+        bend = np.maximum(bend, 1e-2 * bend.max())
+    tau = place.seen_at(base * np.arange(1.0, (KINK_WAVES if blur else WAVES) + 1))
+    left = terms(np.ones_like(v), v, tau, _blurred_waves(v, tau, blur))
+    noisy = place.argument.noisy(place.form, place.seen, place.theta, tau, place.some)
     weight, level = chance / bend, float(chance @ bend)
-    best = np.inf
-    for count in range(1, most + 1):
-        used = np.r_[0, 1, 2 : 2 + 2 * count]
-        left, cost = terms[:, used], noisy[:, used].T @ noisy[:, used] / (len(some) * level)
-        matrix = (left * weight[:, None]).T @ left + RIDGE / n * cost
-        found = np.linalg.lstsq(matrix, left.T @ (weight * slope), rcond=1e-14)[0]
-        shift = float(np.sqrt(n * (weight @ (left @ found - slope) ** 2) / max(found @ cost @ found, 1.0)))
-        if shift < best:
-            best, kept = shift, found
+    cost = noisy.T @ noisy / (len(noisy) * level)
+    if blur:
+        cost += np.diag(ALONE * np.diag(cost))
+    squares, products = (left * weight[:, None]).T @ left, left.T @ (weight * slope)
+    ridge, surely = (1.0, 0.0) if blur else (RIDGE, 1.0 * place.argument.loss.natural)
+    best, kept, least = np.inf, np.zeros(2), np.inf
+    for count in range(1, tau.size + 1):
+        used = slice(0, 2 + 2 * count)
+        matrix = squares[used, used] + ridge / rows * cost[used, used]
+        found = np.asarray(np.linalg.lstsq(matrix, products[used], rcond=1e-14)[0])
+        variance = max(float(found @ cost[used, used] @ found), surely)
+        error = rows * float(weight @ (left[:, used] @ found - slope) ** 2)
+        shift = float(np.sqrt(error / variance))
+        goal = (1 + SHORTER) * (error + variance) if blur else shift
+        if goal < best:
+            best, kept, least = (error + variance if blur else shift), found, shift
         if shift < NEGLIGIBLE:
             break
-    if best > TOLERABLE:
-        raise ParameterError(
-            f"the windows are too wide for {loss.name} loss at these slopes: what it needs of the index is erased",
-            hint="squared loss needs less; or release with narrower windows, or a larger epsilon",
-        )
-    waves = kept[2::2] + 1j * kept[3::2]
-    interval = (law.low, law.high)
-    return Expansion(float(kept[0]), float(kept[1]), base, tuple(waves.tolist()), interval), law
+    return kept, least
 
 
-def _terms(u: Array, waves: NDArray[np.complex128], tau: Array) -> Array:
-    """Return derivatives of the terms of a series: 1, u, and of each wave's real and imaginary weight."""
-    moved = 1j * tau * waves
-    pairs = np.stack([moved.real, -moved.imag], axis=2).reshape(len(u), -1)
-    return np.column_stack([np.ones(len(u)), u, pairs])
+def _aside(place: Place, law: IndexLaw, tau: Array) -> tuple[complex, ...]:
+    """Return a constant and waves that are near the score of a loss's scale: it is the same at both ends."""
+    (v, chance), loss = law.grid(), place.argument.loss
+    left, noisy = _parts(_blurred_waves(v, tau, place.blur)), _parts(place.waves(tau))
+    target = _blurred(lambda at: loss.scale_score(at, np.zeros_like(at))[0], v, place.blur)
+    cost = noisy.T @ noisy / len(noisy)
+    squares = (left * chance[:, None]).T @ left + (cost + np.diag(ALONE * np.diag(cost))) / place.rows
+    found = np.linalg.lstsq(squares, left.T @ (chance * target), rcond=1e-14)[0]
+    return (complex(found[0]), *(found[1::2] + 1j * found[2::2]).tolist())
+
+
+def _parts(waves: NDArray[np.complex128]) -> Array:
+    """Return 1, and what the real and the imaginary part of a weight multiply."""
+    pairs = np.stack([waves.real, -waves.imag], axis=2).reshape(len(waves), -1)
+    return np.column_stack([np.ones(len(waves)), pairs])
+
+
+def _blurred_waves(v: Array, tau: Array, blur: float) -> NDArray[np.complex128]:
+    return np.asarray(np.exp(1j * np.multiply.outer(v, tau) - 0.5 * (blur * tau) ** 2))
+
+
+def _blurred(function: Callable[[Array], Array], v: Array, blur: float) -> Array:
+    """Return a function averaged over a normal blur."""
+    if not blur:
+        return function(v)
+    from scipy.special import ndtri
+
+    nodes = blur * ndtri((np.arange(NODES) + 0.5) / NODES)
+    return np.asarray(np.mean([function(v + node) for node in nodes], axis=0))

@@ -232,11 +232,15 @@ class Stratified:
         ends = [layer.form.ends(layer.seen, layer.change @ theta) for layer in seen.layers]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    def gains(self, seen: Layers, theta: Array, tau: Array) -> Array:
+    def gains(self, seen: Layers, theta: Array, tau: Array, *, together: bool = False) -> Array:
         """Return by how much waves of the index are magnified at most, at each frequency."""
-        return np.asarray(
-            np.max([layer.form.gains(layer.seen, layer.change @ theta, tau) for layer in seen.layers], axis=0)
-        )
+        each = [layer.form.gains(layer.seen, layer.change @ theta, tau, together=together) for layer in seen.layers]
+        return np.asarray(np.max(each, axis=0))
+
+    @property
+    def public_response(self) -> bool:
+        """True if the response is a public column."""
+        return self.model.design.response == PUBLIC
 
     def train(self, theta: Array, along: float = 0.0, ahead: float = 0.0) -> Train:  # noqa: ARG002 - as that of a stratum
         """Return how waves turn with the response; with the noisy columns they do so on each stratum for itself."""

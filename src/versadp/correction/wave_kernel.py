@@ -221,3 +221,47 @@ def add_waves(
         for q in range(i + 1):
             if places[i] >= 0 and places[q] >= 0:
                 hessian[i, q] += between[places[i], places[q]] + inside[places[i], places[q]]
+
+
+@summing
+def wave_values(
+    e: Array,
+    block: NDArray[np.int64],
+    public: Array,
+    alpha: Array,
+    rate: Array,
+    weights: Array,
+    gain: Array,
+    level: Array,
+    twist: Array,
+    out: Array,
+) -> None:
+    """Add the waves themselves, corrected, to `out` (n,); arguments are those of `add_waves`."""
+    dim, blocks = e.shape[0], gain.shape[1]
+    turn, now, wave = np.empty((2, blocks + 1, LANES)), np.empty((2, blocks + 1, LANES)), np.empty((2, LANES))
+    for first in range(0, e.shape[1], LANES):
+        width = min(LANES, e.shape[1] - first)
+        phase = np.zeros((blocks + 1, LANES))
+        for j in range(dim):
+            for k in range(width):
+                phase[block[j], k] += alpha[j] * e[j, first + k]
+        for k in range(width):
+            phase[blocks, k] = public[first + k]
+        for b in range(blocks + 1):
+            turns(phase[b], rate, turn[0, b], turn[1, b])
+        now[0], now[1] = 1.0, 0.0
+        for m in range(weights.shape[0]):
+            for b in range(blocks + 1):
+                times(now[0, b], now[1, b], turn[0, b], turn[1, b])
+            for k in range(LANES):
+                wave[0, k] = weights[m, 0] * now[0, blocks, k] - weights[m, 1] * now[1, blocks, k]
+                wave[1, k] = weights[m, 0] * now[1, blocks, k] + weights[m, 1] * now[0, blocks, k]
+            for b in range(blocks):
+                for k in range(LANES):
+                    fr = gain[m, b] * now[0, b, k] + level[m, b]
+                    fi = gain[m, b] * now[1, b, k] + twist[m, b]
+                    kept = wave[0, k]
+                    wave[0, k] = kept * fr - wave[1, k] * fi
+                    wave[1, k] = kept * fi + wave[1, k] * fr
+            for k in range(width):
+                out[first + k] += wave[0, k]

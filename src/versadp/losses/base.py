@@ -72,6 +72,11 @@ class IndexLoss(ABC):
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
     natural : bool
         True if it is a function of u alone, less `y u`: then that function may be expanded (`expansion.py`).
+    margin : bool
+        True if it depends on `y u` alone, and its classes are -1 and 1.
+    straight : float
+        Of a loss of the residual: from where on, on both sides of 0, it is straight. A public response may be anything
+        if it is somewhere.
     quadratic : bool
         True if its first derivative is a sum of multiples of u and y, as that of squared loss is.
     classes : tuple of float or None
@@ -101,6 +106,8 @@ class IndexLoss(ABC):
     kinked: ClassVar[bool] = False
     residual: ClassVar[bool] = False
     natural: ClassVar[bool] = False
+    margin: ClassVar[bool] = False
+    straight: float = np.inf
     quadratic: ClassVar[bool] = False
     classes: ClassVar[tuple[float, float] | None] = None
     needs_formula: ClassVar[bool] = True

@@ -34,6 +34,7 @@ class Check(IndexLoss):
     name = "check"
     kinked = True
     residual = True
+    straight = 0.0
 
     def __init__(self, tau: float = 0.5) -> None:
         self.tau = number("tau", tau, 0, 1, open_low=True, open_high=True)

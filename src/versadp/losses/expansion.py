@@ -38,6 +38,11 @@ class Expansion:
         Of waves that turn with the sign of the response.
     interval : tuple of float
         Where the argument may lie.
+    aside : tuple of complex
+        Of a loss with a scale: the scale's score, a constant and waves at the same frequencies.
+    blur, shift : float
+        Of a series of a loss with kinks: densities of its argument are taken to be as smooth as a normal one with the
+        standard deviation `blur`, and then it shifts estimates by `shift` standard errors at most.
     held : tuple of float
         Where a public response is taken to be: beyond, the loss is straight and it makes no difference.
 
@@ -55,4 +60,7 @@ class Expansion:
     cross: float = -1.0
     along: float = 0.0
     odd: tuple[complex, ...] = ()
+    aside: tuple[complex, ...] = ()
+    blur: float = 0.0
+    shift: float = 0.0
     held: tuple[float, float] = (-math.inf, math.inf)

@@ -31,6 +31,7 @@ class Hinge(IndexLoss):
 
     name = "hinge"
     kinked = True
+    margin = True
     classes = (-1.0, 1.0)
 
     def value(self, u: Array, y: Array) -> Array:

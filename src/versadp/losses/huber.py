@@ -63,6 +63,11 @@ class Huber(IndexLoss):
         return self.k * (1.0 if self.scale is None else self.scale)
 
     @property
+    def straight(self) -> float:  # type: ignore[override] # it has one
+        """The corner."""
+        return self.corner
+
+    @property
     def by_line(self) -> bool:
         """True: a start among noisy records may lie where the corrected loss bends the wrong way."""
         return True

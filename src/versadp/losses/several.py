@@ -29,6 +29,7 @@ class ByLevel:
     smooth: ClassVar[bool] = True
     kinked: ClassVar[bool] = False
     natural: ClassVar[bool] = False
+    margin: ClassVar[bool] = False
     residual: ClassVar[bool] = False
     by_line: ClassVar[bool] = False
     unscaled: ClassVar[bool] = False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss
+from versadp.losses.base import IndexLoss, still_says
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +44,12 @@ class InUnits(IndexLoss):
     def __post_init__(self) -> None:
         for fact in ("name", "smooth", "kinked", "residual", "classes"):  # the loss's own, one by one
             object.__setattr__(self, fact, getattr(self.loss, fact))
+
+    @property
+    def straight(self) -> float:  # type: ignore[override] # it has one
+        """From where on the loss is straight, in these units."""
+        known = still_says(self.loss, "straight", ("value", "derivatives"))
+        return self.loss.straight / self.unit if known else np.inf
 
     def value(self, u: Array, y: Array) -> Array:
         """Return the loss."""

@@ -30,10 +30,10 @@ from versadp.estimation import (
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.basis import in_basis
-from versadp.models.expanding import expanded, serves
+from versadp.models.expanding import expanded, line_in_closed_form, serves
 from versadp.models.given import record_weights, vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
-from versadp.models.line import corrected_line
+from versadp.models.line import corrected_line, tamed
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.rehearsal import rehearse
@@ -101,8 +101,9 @@ def fit(
     formula : str, optional
         Such as `"y ~ age + np.log1p(income) + C(region)"`; none for losses of whole records.
     loss : str, loss or callable
-        "squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial"; an object of `versadp.losses` such
-        as `Check(tau=0.9)`, `Mean("age")`, `Share("region")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your own.
+        "squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial"; an object of `versadp.losses`
+        such as `Check(tau=0.9)`, `Mean("age")`, `Share("region")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of
+        your own.
     method : str
         "efficient" (default), "analytic", "drcl", "sdrcl", "sl", or "naive" for comparison; "likelihood" is more
         precise for few noisy columns, and assumes that the response follows the law that the loss belongs to.
@@ -188,6 +189,8 @@ def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
     model = problem.model
     if isinstance(model, CustomModel) or not model.loss.by_line or not problem.blocks or choice.method == "naive":
         return None
+    if choice.is_free and (line := line_in_closed_form(problem, tamed(problem, sample))) is not None:
+        return line
     return corrected_line(problem, sample, choice.engine, choice.seed, getattr(model.loss, "tau", 0.5))
 
 
@@ -209,12 +212,13 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        series = expanded(problem, sample, choice.engine, choice.seed) if choice.is_free else None
-        problem, theta = series or _begun(problem, sample, line, factor)
+        closed = choice.is_free and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
+        problem, theta = closed or _begun(problem, sample, line, factor)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)
-    bends = not isinstance(model, CustomModel) and not model.loss.kinked
+    # a series bends everywhere, whatever it is the series of
+    bends = not isinstance(model, CustomModel) and (problem.expansion is not None or not model.loss.kinked)
     groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
     tested = small if rows > SAMPLE_ROWS else family
     asked = Asked(family, _part(family, sample, choice.seed), tested, small, problem.scale, groups, theta, bends)
@@ -224,6 +228,8 @@ def _attempt(
     found = _single(family, small, theta)
     if found.converged and not serves(problem, sample, found.theta):
         found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
+    if problem.expansion is not None:  # what a blurred loss may be off by is an error like any other
+        found = replace(found, cov=found.cov * (1 + problem.expansion.shift**2))
     return found, problem, asked
 
 

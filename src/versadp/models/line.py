@@ -36,7 +36,7 @@ OUTLIER = 10.0  # scales of plain residuals
 
 def corrected_line(problem: Problem, sample: Records, engine: Engine, seed: int, tau: float = 0.5) -> Line | None:
     """Return the corrected line of a sample, and how residuals are distributed, best known around tau; None if none."""
-    tame, least = _tamed(problem, sample), problem.minimising(Squared())
+    tame, least = tamed(problem, sample), problem.minimising(Squared())
     assert not isinstance(least.model, CustomModel)
     theta = quick_fit(least, quick_family(least, tame, engine, seed), plain_fit(least.model, problem.units, tame))
     if theta is None:
@@ -68,7 +68,7 @@ def quick_fit(problem: Problem, family: Family, start: Array) -> Array | None:
     return combined.theta if combined.converged else None
 
 
-def _tamed(problem: Problem, sample: Records) -> Records:
+def tamed(problem: Problem, sample: Records) -> Records:
     """Return records whose public response has no outlier from the plain line, which would tilt the corrected one."""
     model, units = problem.model, problem.units
     if sample.response is None:

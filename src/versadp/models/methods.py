@@ -33,6 +33,7 @@ from versadp.correction import (
     Signed,
     Stencil,
     Stratified,
+    argument_of,
     as_expanded,
     as_linear,
     as_stratified,
@@ -120,10 +121,10 @@ def _in_closed_form(problem: Problem) -> Expanded | Stratified | None:
     if isinstance(problem.model, CustomModel):
         return None
     expansion = problem.expansion or problem.model.loss.expansion()
-    return None if expansion is None else closed_form(problem, expansion)
+    return None if expansion is None else undone(problem, expansion)
 
 
-def closed_form(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Expanded | Stratified | None:
+def undone(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Expanded | Stratified | None:
     """Return the form that undoes powers and waves: on all of a record, or level by level of its categories."""
     assert not isinstance(problem.model, CustomModel)
     linear = as_linear(problem.model, problem.units)
@@ -134,8 +135,7 @@ def closed_form(problem: Problem, expansion: Expansion, *, waves: bool = False) 
 
 def is_expanded(loss: IndexLoss) -> bool:
     """Tell whether a loss is fitted as powers and waves of its index, where blocks have their inverses."""
-    natural = loss.natural and still_says(loss, "natural", ("value", "derivatives"))
-    return natural or loss.expansion() is not None
+    return loss.expansion() is not None or argument_of(loss) is not None
 
 
 def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:

@@ -218,11 +218,11 @@ def _formula_problem(
     units = _units(release, blocks, codes, centred=not design.linear or "Intercept" in design.names)
     coding = response_coding(release, design, loss) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
-    natural = loss.natural and units.exact_rate is None
+    natural = (loss.natural or loss.margin) and units.exact_rate is None
     linear = design.linear and (design.response == PUBLIC or loss.residual or natural)
     # otherwise level by level, or point by point
     linear = linear and not (design.private and codes is None)
-    linear = linear and not (nullable and units.exact_rate is None and free and is_expanded(loss))
+    linear = linear and not (nullable and free and is_expanded(loss) and not _have_cases(touched))
     if design.response >= 0 and not loss.residual:
         _check_response(design, loss, schema, natural=linear)
     if (design.linear or codes is not None) and not linear:
@@ -239,6 +239,11 @@ def _formula_problem(
             model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
     return replace(problem, nullable=nullable)
+
+
+def _have_cases(blocks: tuple[Block, ...]) -> bool:
+    """Tell whether complete records can be undone as they are (`noise/complete.py`)."""
+    return all(block.cases(np.empty((len(block.columns), 0))) is not None for block in blocks)
 
 
 def _coded(blocks: tuple[Block, ...], design: Design) -> tuple[tuple[Block, ...], Codes | None]:
@@ -415,9 +420,7 @@ def _record_problem(release: Release, loss: Any, weights: Array | None, size: in
 def _share_problem(release: Release, loss: Share, weights: Array | None) -> Problem:
     schema, name = release.mechanism.schema, loss.of
     column = schema.columns.get(name)
-    found = (
-        column.levels if isinstance(column, Categorical) else name in schema.public and public_levels(release, name)
-    )
+    found = column.levels if isinstance(column, Categorical) else name in schema.public and public_levels(release, name)
     if not found:
         raise ParameterError(f"{name!r} is no category", hint=f"choose from {', '.join(schema.categorical)}")
     levels = (*found, None) if loss.missing else tuple(found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Drawn, Signed
+from versadp.correction import CustomModel, Drawn, LinearModel, Signed
 from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
@@ -75,7 +75,7 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else problem.design.formula,
-        header=header(release),
+        header=header(release) | _blurred(problem),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
@@ -192,6 +192,16 @@ def header(release: Release) -> dict[str, str]:
         "delta": f"{profile.delta(epsilon):.4g}",
         "delta floor": f"{profile.delta_floor:.4g}",
     }
+
+
+def _blurred(problem: Problem) -> dict[str, str]:
+    """Return over what a loss with kinks was smoothed, if it was: which loss is estimated."""
+    expansion, model = problem.expansion, problem.model
+    if expansion is None or not expansion.blur or not isinstance(model, LinearModel):
+        return {}
+    noisy = model.response >= 0 and model.loss.residual
+    unit = float(problem.units.unit[model.response]) if noisy else 1.0
+    return {"kinks smoothed over": f"±{expansion.blur * unit:.3g}"}
 
 
 def _advice(answer: Answer, method: str) -> str | None:

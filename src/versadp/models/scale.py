@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel
+from versadp.correction import CustomModel, LinearModel
 from versadp.estimation.start import nearest_rows
 from versadp.losses.line import Line
+from versadp.models.expanding import closed_form, expanded
 from versadp.models.line import quick_family, quick_fit
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 TURNS = 8
 ENOUGH = 1e-3  # of the scale: what is left matters to second order
 FARTHEST = 2.0  # times as wide or narrow is the next scale at most
+STEP, ROWS = 0.02, 20_000  # of the scale, for differences; records that it is found from
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def scaled(
     model = problem.model
     if isinstance(model, CustomModel) or not model.loss.unscaled:
         return problem, line
+    if line is not None and method == "efficient" and closed_form(problem) is not None:
+        return _in_closed_form(problem, line, sample, engine, seed)
     method = "naive" if method == "naive" else "efficient"
     line = line or Line.plain(*nearest_rows(model, problem.units, sample))
     theta, scale, tilt = line.theta, line.deviation() or 1.0, None
@@ -96,3 +100,36 @@ def scaled(
         if abs(scale - before) < ENOUGH * scale:
             break
     return problem.minimising(model.loss.scaled(scale), tilt), replace(line, theta=theta)
+
+
+def _in_closed_form(
+    problem: Problem, line: Line, sample: Records, engine: Engine, seed: int
+) -> tuple[Problem, Line | None]:
+    """Do the same by series, that of the scale's score beside that of the loss; its derivative is by differences."""
+    form = closed_form(problem)
+    assert form is not None
+    assert not isinstance(problem.model, CustomModel)
+    # the scale matters to second order only
+    few = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:ROWS]))
+    seen = form.prepare(few, np.random.default_rng(0))
+    waiting, scale, tilt = problem.model.loss, line.deviation() or 1.0, np.zeros(form.model.size)
+    for _ in range(TURNS):
+        score: list[tuple[Array, Array]] = []
+        for size in (scale, scale * (1 + STEP)):
+            now = problem.minimising(waiting.scaled(size), tilt)
+            found = expanded(now, few, engine, seed, line=line)
+            assert found is not None
+            assert found[0].expansion is not None
+            assert isinstance(now.model, LinearModel)
+            line = line if score else replace(line, theta=found[1])
+            own = replace(form, model=now.model, expansion=found[0].expansion)
+            score.append(own.aside(seen, line.theta, slope=True))
+        (value, by_theta), (further, _) = score
+        by_scale = float((further - value).sum()) / (STEP * scale)
+        if by_scale <= 0:
+            break
+        before, tilt = scale, by_theta / by_scale
+        scale = float(np.clip(scale - value.sum() / by_scale, scale / FARTHEST, scale * FARTHEST))
+        if abs(scale - before) < ENOUGH * scale:
+            break
+    return problem.minimising(waiting.scaled(scale), tilt), line
