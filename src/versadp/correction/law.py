@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.expanded import Expanded
-    from versadp.correction.stratified import Stratified
+    from versadp.correction.strata import Stratified
 
     Array = NDArray[np.float64]
 

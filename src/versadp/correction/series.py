@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from versadp.correction.argument import Argument
     from versadp.correction.expanded import Expanded
-    from versadp.correction.stratified import Stratified
+    from versadp.correction.strata import Stratified
 
     Array = NDArray[np.float64]
 
