@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -233,6 +235,17 @@ def test_decoder_variances_by_rule(epsilon, mean, square):
     squares = (z**2 - (1 - block.keep) * (1 + c) ** 2 / 12) / block.keep - c**2 / 12
     # beside the variance of x² itself
     assert squares.var() - 1 / 180 == pytest.approx(second_variance(c, keep, 1), rel=0.03)
+
+
+def test_the_table_in_the_docs_is_what_the_rule_predicts():
+    text = (Path(__file__).parents[2] / "docs" / "calibration.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text, re.MULTILINE)
+    assert len(rows) >= 7
+    for dim, epsilon, *shown in rows:
+        c = best_window(int(dim), float(epsilon))
+        keep = keep_probability(c, int(dim), float(epsilon))
+        found = c, keep, mean_variance(c, keep), second_variance(c, keep, int(dim))
+        assert [float(value) for value in shown] == pytest.approx(found, rel=2e-3)
 
 
 def test_a_step_is_the_lattice():

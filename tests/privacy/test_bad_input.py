@@ -89,3 +89,18 @@ def test_extremes_of_good_input():
     assert privacy.randomized_response(2, 1 - 2**-53).delta(1.0) == pytest.approx(1.0)
     assert privacy.gaussian(1e-8).delta(1.0) == pytest.approx(0.0, abs=1e-15)
     assert privacy.gaussian(1e3).delta(1.0) == pytest.approx(1.0)
+
+
+def test_what_is_no_number_is_not_claimed():
+    class Broken(privacy.PrivacyProfile):
+        delta_floor = 0.0
+
+        def _curve(self, epsilon):
+            return np.full(len(epsilon), np.nan), np.zeros(len(epsilon))
+
+        def _title(self):
+            return "broken"
+
+    for profile in (Broken(), privacy.zero_inflated(Broken(), 0.1)):
+        assert profile.delta([0.0, 1.0, -1.0]).tolist() == [1.0, 1.0, 1.0]
+    assert privacy.target(1.0, 1e-6).room(privacy.zero_inflated(Broken(), 1e-15)) < 0
