@@ -1,7 +1,7 @@
 """Fits by likelihood beside corrected scores: how much more a response model tells, where it is right.
 
-Covariates on ±1, zero-inflated Laplace noise of standard deviation 2 (1 for logistic loss), one record in twenty
-unchanged, 5,000 records, slopes 1. Corrected scores are often weak there; a likelihood is not.
+Covariates on ±1, slopes 1, zero-inflated Laplace noise of standard deviation 1 to 2, one record in twenty or in a
+hundred unchanged. Corrected scores are often weak there; a likelihood is not.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class LikelihoodSetting(Setting):
     share: float = 1.0
 
 
-def _row(loss: str, dim: int, noise: float, share: float) -> LikelihoodSetting:
-    return LikelihoodSetting(loss, 5000, dim, 1.0, noise, 0.05, 1.0, (1.0, 1.0), intercept=0.5, share=share)
+def _row(loss: str, n: int, dim: int, noise: tuple[float, float], share: float) -> LikelihoodSetting:
+    return LikelihoodSetting(loss, n, dim, 1.0, *noise, 1.0, (1.0, 1.0), intercept=0.5, share=share)
 
 
 LIKELIHOOD: dict[str, LikelihoodSetting] = {
-    "likelihood poisson 1": _row("poisson", 1, 2.0, 0.5),
-    "likelihood poisson 2": _row("poisson", 2, 2.0, 1 / 3),
-    "likelihood squared 1": _row("squared", 1, 2.0, 1.0),
-    "likelihood logistic 1": _row("logistic", 1, 1.0, 1.0),
+    "likelihood poisson 1": _row("poisson", 5000, 1, (2.0, 0.05), 0.5),
+    "likelihood poisson 2": _row("poisson", 10_000, 2, (1.5, 0.01), 1 / 3),
+    "likelihood squared 1": _row("squared", 5000, 1, (2.0, 0.05), 1.0),
+    "likelihood logistic 1": _row("logistic", 5000, 1, (1.0, 0.05), 1.0),
 }

@@ -93,7 +93,7 @@ def natural_histogram(block: Block, column: str, declared: Column, seen: Array, 
     >>> from versadp.noise import Response
     >>> block = Response(keep=0.5).on({"member": Categorical([False, True])})
     >>> found = natural_histogram(block, "member", Categorical([False, True]), np.repeat([0.0, 1.0], [60, 40]))
-    >>> found.share.round(6), found.error.round(4)
+    >>> found.share.round(3), found.error.round(3)
     (array([0.7, 0.3]), array([0.098, 0.098]))
     """
     ends = block.cells(column, declared, inputs.whole("cells", cells, 1))

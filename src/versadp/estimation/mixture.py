@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 STEPS = 100
 HALVINGS = 12
 CLOSE, FLAT = 0.01, 1e-3  # of a standard error, and of a unit of log likelihood
+NOTHING = 1e-5
 FIRM = 10.0
 RANK = 1e-13
 
@@ -109,12 +110,14 @@ def maximise(sums: Callable[[Array, Array], Sums], eta: Array, weights: Array) -
     ...     total = a @ f[0]
     ...     P = a / total[:, None]
     ...     return Sums(np.log(total).sum(), P.sum(axis=0), P.T @ P, np.array([100.0]))
-    >>> maximise(sums, np.zeros(0), np.full((1, 2), 0.5)).weights.round(6)
+    >>> maximise(sums, np.zeros(0), np.full((1, 2), 0.5)).weights.round(3)
     array([[0.7, 0.3]])
     """
-    now = sums(eta, weights)
+    now, last = sums(eta, weights), np.zeros(eta.size)
     for count in range(STEPS):
         move, target = _step(now, eta.size, weights)
+        if move @ now.products[: eta.size, : eta.size] @ last < 0:  # back and forth: squares of scores are no curvature
+            move, target = move / 2, (weights + target) / 2
         for _ in range(HALVINGS):
             then = eta + move, target
             new = sums(*then)
@@ -125,8 +128,9 @@ def maximise(sums: Callable[[Array, Array], Sums], eta: Array, weights: Array) -
             near = (np.abs(move) * 4.0**HALVINGS < CLOSE * _errors(now, eta.size)).all()
             return Mixed(eta, weights, now, Outcome.CONVERGED if near else Outcome.STALLED, count)
         gain = new.value - now.value
-        (eta, weights), now = then, new
-        if gain < FLAT and (np.abs(move) < CLOSE * _errors(now, eta.size)).all():
+        (eta, weights), now, last = then, new, move
+        # where next to nothing is gained the rest is, too: a deficit of Δ is an error of √(2Δ) standard errors
+        if gain < NOTHING or (gain < FLAT and (np.abs(move) < CLOSE * _errors(now, eta.size)).all()):
             return Mixed(eta, weights, now, Outcome.CONVERGED, count + 1)
     return Mixed(eta, weights, now, Outcome.ITERATIONS, STEPS)
 
