@@ -121,9 +121,8 @@ def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
     mix = asked.weights(fit)
     t = asked.strength(fit.theta, mix[0], along)
-    if (
-        not asked.scarce and not (t < asked.least).any()
-    ):  # where curvature does not vary at all there is nothing to judge
+    # where curvature does not vary at all there is nothing to judge
+    if not asked.scarce and not (t < asked.least).any():
         return replace(fit, strength=t)
     found = replace(fit, strength=t, outcome=Outcome.WEAK)
     return replace(found, sets=score_sets(found, asked))
