@@ -247,7 +247,7 @@ class Results:
         """
         if self.trust.test is None:
             raise EstimationError(
-                "this fit has one member alone, or contrasts that hang on a few records: there is nothing to test",
+                "this fit has one member alone, or contrasts that hang on a few records: nothing to contrast",
                 hint="use 'efficient', and more records",
             )
         return self.trust.test
