@@ -7,8 +7,9 @@ import pytest
 import versadp as vdp
 from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
 from versadp.estimation.family import Family
-from versadp.estimation.scoreset import ScoreSet, Space, quantile, score_set
-from versadp.estimation.specification import statistic
+from versadp.estimation.followed import Followed
+from versadp.estimation.scoreset import ScoreSet, Space, quantile, scanned, score_set
+from versadp.estimation.specification import contrast_test, directions
 from versadp.estimation.strength import following, strength
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
@@ -122,6 +123,26 @@ def test_scores_that_bend_are_had_by_passes_and_agree_where_they_do_not():
         assert affine(np.array(theta)) == pytest.approx(passes(np.array(theta)), rel=1e-9)
 
 
+def test_sets_that_others_follow_are_wald_intervals_of_a_strong_fit_and_wider_of_a_weak_one():
+    """Two coefficients, affine scores: by a closed form the set of the first is Fieller's once the second follows."""
+    rng = np.random.default_rng(10)
+    n = 2000
+    a = np.array([[2.0, 0.8], [0.8, 1.0]]) + 0.5 * rng.normal(size=(n, 1, 1)) * np.eye(2)
+    b = rng.normal(size=(n, 2))
+    v = a.mean(axis=0)
+    theta = -np.linalg.solve(v, b.mean(axis=0))
+    scores = b + a @ theta
+    cov = np.linalg.inv(v) @ np.cov(scores.T) @ np.linalg.inv(v).T / n
+    space = Space(theta, np.linalg.cholesky(cov))
+    first = np.array([1.0, 0.0])
+    profile = Followed(ByPasses(combined(b, a), 1000), v, *space.across(first), theta)
+    low, high = scanned(profile, first, seen=True).interval(0.95)
+    half = 1.96 * cov[0, 0] ** 0.5
+    assert (low, high) == pytest.approx((theta[0] - half, theta[0] + half), abs=0.1 * half)
+    wrong = Followed(ByPasses(combined(b, a), 1000), np.diag(np.diag(v)), *space.across(first), theta)
+    assert scanned(wrong, first, seen=True).interval(0.95)[1] - theta[0] != pytest.approx(half, rel=0.1)
+
+
 def test_a_budget_that_runs_out_leaves_the_whole_line():
     rng = np.random.default_rng(6)
     b, a = instrumented(rng, 400, 5.0)
@@ -171,6 +192,27 @@ def test_what_is_no_score_set(wrong):
         ScoreSet.read(wrong)
 
 
+class Members:
+    """A form of two members, one of whose scores are as given and the other's 0."""
+
+    names = ("one", "other")
+    points = 1
+
+    def __init__(self, scores):
+        self.scores = np.stack([scores, np.zeros_like(scores)], axis=1)
+
+    def prepare(self, records, rng):
+        return None
+
+    def evaluate(self, prepared, theta, mix, *, hessian):
+        return np.einsum("gm,nmp->ngp", mix, self.scores), np.zeros((self.scores.shape[2],) * 2)
+
+
+def contrasted(scores):
+    n, p = scores.shape
+    return contrast_test(Family((Members(scores),), Nowhere(n), p, vdp.engine.Local(), 0), np.zeros(p))
+
+
 def test_the_statistic_of_contrasts_has_its_size():
     rng = np.random.default_rng(8)
     root = rng.normal(size=(4, 4))
@@ -178,10 +220,21 @@ def test_the_statistic_of_contrasts_has_its_size():
     for _ in range(500):
         g = rng.normal(size=(300, 4)) @ root
         g = np.column_stack([g, g[:, 0]])  # one contrast twice
-        value, df = statistic(300, g.mean(axis=0), np.cov(g.T))
+        value, df = contrasted(g)
         assert df == 4
+        assert len(directions(np.cov(g.T))) == 4
         found.append(value > 9.488)
     assert abs(np.mean(found) - 0.05) < 4 * (0.05 * 0.95 / 500) ** 0.5
+
+
+def test_a_contrast_that_hangs_on_few_records_is_none():
+    """What many records carry is tested by its t; what five of a thousand carry is not, however far it is from 0."""
+    many, few = np.random.default_rng(8).normal(size=(1000, 1)), np.zeros((1000, 1))
+    few[:5] = 100.0
+    value, df = contrasted(many)
+    assert df == 1
+    assert value == pytest.approx(1000 * many.mean() ** 2 / many.var())
+    assert contrasted(few) is None
 
 
 def test_a_release_that_tells_nothing_is_weak_and_says_so():

@@ -60,6 +60,10 @@ def test_weights_by_a_noisy_column_are_refused_and_by_a_public_one_read():
     for weights in ("a", release.to_pandas()["a"].abs()):
         with pytest.raises(ParameterError, match="noisy column 'a'"):
             vdp.fit(release, FORMULA, weights=weights)
+    noisy = release.to_pandas()["a"].to_numpy()
+    for weights in (np.where(noisy > 0, 3.0, 1.0), noisy > 0, noisy**2):  # arrays have no name: they are seen in order
+        with pytest.raises(ParameterError, match="noisy column 'a'"):
+            vdp.fit(release, FORMULA, weights=weights)
     with pytest.raises(ParameterError, match="no public column"):
         vdp.fit(release, FORMULA, weights="nothing")
     named, given = (vdp.fit(release, FORMULA, weights=each) for each in ("w", release.to_pandas()["w"].to_numpy()))
@@ -104,3 +108,19 @@ def test_the_summary_states_the_guarantee_that_was_asked_for():
     assert header["privacy unit"] == "record, hidden among 12,000 in an order that tells nothing"
     assert header["epsilon"] == "1"
     assert 0 < float(header["delta"]) <= 1e-6
+
+
+@pytest.mark.parametrize(("slope", "tau", "outcome"), [(5.0, 0.9, "weak"), (0.5, 0.5, "converged")])
+def test_a_quantile_with_hardly_a_record_beyond_it_is_weak(slope, tau, outcome):
+    """With steep slopes noise leaves what some forty raw records would tell, of which four lie beyond 0.9."""
+    rng = np.random.default_rng(6)
+    a, b = rng.uniform(-1, 1, (2, 2000))
+    frame = pd.DataFrame({"a": a, "b": b, "w": 1.0, "y": slope * (a - b) + 0.3 * rng.normal(size=2000)})
+    release = vdp.Mechanism(SCHEMA, scale=0.25, exact_rate=0.1).release(frame, insecure_seed=6)
+    found = vdp.fit(release, FORMULA, loss=vdp.losses.Check(tau))
+    assert found.outcome == outcome
+    ends = np.asarray(found.conf_int())
+    assert np.isfinite(found.params).all()
+    assert (ends[:, 0] < found.params).all()
+    assert (found.params < ends[:, 1]).all()
+    assert np.isnan(found.bse).all() == (outcome == "weak")

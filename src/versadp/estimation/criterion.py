@@ -68,6 +68,11 @@ class ByPasses:
 
     def __call__(self, theta: Array) -> float:
         """Return Q; beyond what can be corrected it is infinite."""
+        found = self.means(theta)
+        return np.inf if found is None else distance(*found)
+
+    def means(self, theta: Array) -> tuple[int, Array, Array] | None:
+        """Return the number of records and the means of scores and of their products; None beyond what is corrected."""
         if self.budget <= 0:
             raise OutOfBudget
         self.budget -= 1
@@ -77,8 +82,8 @@ class ByPasses:
             with np.errstate(all="ignore"):
                 n, score, outer, _ = family.total(Quietly(task))
         except ParameterError:
-            return np.inf
-        return distance(n, score.ravel()[place] / n, outer[np.ix_(place, place)] / n)
+            return None
+        return n, score.ravel()[place] / n, outer[np.ix_(place, place)] / n
 
 
 class OutOfBudget(Exception):  # noqa: N818 - no error: the answer is that there is none

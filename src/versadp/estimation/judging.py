@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.criterion import Combined, OutOfBudget, criterion
+from versadp.estimation.criterion import ByPasses, Combined, OutOfBudget, criterion
+from versadp.estimation.followed import Followed
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.scoreset import ScoreSet, Space, descend, score_set
+from versadp.estimation.scoreset import ScoreSet, Space, descend, scanned, score_set
 from versadp.estimation.specification import contrast_test
 from versadp.estimation.strength import SEEN, STRONG, following, strength
 
@@ -54,6 +55,8 @@ class Asked:
     bends : bool
         False for a loss that may have kinks: what bends there is what smooths it, and differs from record to record
         too much to be held to the same measure.
+    scarce : bool
+        True where hardly any record tells of a quantile: then a fit is weak, however it bends.
     """
 
     family: Family
@@ -64,6 +67,7 @@ class Asked:
     groups: Groups
     start: Array
     bends: bool = True
+    scarce: bool = False
 
     @property
     def least(self) -> float:
@@ -98,7 +102,17 @@ def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
     eigenvalue, vectors = np.linalg.eigh(fit.cov)
     space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
     seen = fit.strength is not None and bool((fit.strength >= SEEN).all())
+    if seen and not asked.bends:
+        return _followed_sets(fit, asked, space)
     return _sets(asked, asked.weights(fit), space, seen=seen)
+
+
+def _followed_sets(fit: Fit, asked: Asked, space: Space) -> tuple[ScoreSet, ...]:
+    """Return the score sets of a minimum whose curvature is seen, in few passes."""
+    assert fit.hessian is not None
+    scores = ByPasses(Combined(asked.family, asked.weights(fit), asked.groups), PASSES)
+    profiles = (Followed(scores, fit.hessian, *space.across(each), space.origin) for each in asked.coefficients)
+    return tuple(scanned(profile, each, seen=True) for profile, each in zip(profiles, asked.coefficients, strict=True))
 
 
 def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
@@ -107,7 +121,8 @@ def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
     mix = asked.weights(fit)
     t = asked.strength(fit.theta, mix[0], along)
-    if not (t < asked.least).any():  # where curvature does not vary at all there is nothing to judge
+    # where curvature does not vary at all there is nothing to judge
+    if not asked.scarce and not (t < asked.least).any():
         return replace(fit, strength=t)
     found = replace(fit, strength=t, outcome=Outcome.WEAK)
     return replace(found, sets=score_sets(found, asked))

@@ -11,7 +11,7 @@ doubles, and looked at closely where it crosses the quantiles that people ask fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -145,12 +145,59 @@ def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool) -> 
         Whether curvature at the origin can be told from none. If so, the way outwards ends at a high wall: behind it
         the noise of a corrected score grows faster than the score, until nothing would be rejected.
     """
-    along, aside = space.across(coefficient)
-    scan = _Scan(q, space.origin, along, aside)
+    return scanned(Least(q, *space.across(coefficient), space.origin), coefficient, seen=seen)
+
+
+class Profile(Protocol):
+    """What is left of Q for one coefficient, once the others are where they are least far from zero."""
+
+    @property
+    def origin(self) -> Array:
+        """The estimate."""
+        ...
+
+    @property
+    def along(self) -> Array:
+        """What moves the coefficient by its standard error."""
+        ...
+
+    @property
+    def aside(self) -> Array:
+        """What does not move it, in standard errors (p, p - 1)."""
+        ...
+
+    def __call__(self, at: float, *starts: Array) -> tuple[float, Array]:
+        """Return Q at a distance from the estimate, and how far aside that is; from some starts."""
+        ...
+
+
+@dataclass(frozen=True)
+class Least:
+    """The least Q."""
+
+    q: Criterion
+    along: Array
+    aside: Array
+    origin: Array
+
+    def __call__(self, at: float, *starts: Array) -> tuple[float, Array]:
+        """Return the least Q at a distance, from the best of some starts."""
+
+        def value(eta: Array) -> float:
+            return self.q(self.origin + at * self.along + self.aside @ eta)
+
+        values = [value(start) for start in starts]
+        best = int(np.argmin(values))
+        return descend(value, starts[best], values[best])
+
+
+def scanned(profile: Profile, coefficient: Array, *, seen: bool) -> ScoreSet:
+    """Return the score set of a coefficient, looked for outwards; the whole line if the budget runs out."""
+    scan = _Scan(profile)
     try:
         if not seen and scan.endless():
             return ScoreSet.nothing()
-        scan.look(0.0, np.zeros(aside.shape[1]))
+        scan.look(0.0, scan.nowhere)
         for sign in (1.0, -1.0):
             scan.outwards(sign, quantile(BARRIER) if seen else np.inf)
         for level in LEVELS:
@@ -158,7 +205,7 @@ def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool) -> 
                 scan.closer(quantile(level))
     except OutOfBudget:
         return ScoreSet.nothing()
-    centre, unit = float(coefficient @ space.origin), float(coefficient @ along)
+    centre, unit = float(coefficient @ profile.origin), float(coefficient @ profile.along)
     at = np.array(sorted(scan.found))
     return ScoreSet(centre + unit * at, np.array([scan.found[each][0] for each in at]))
 
@@ -166,24 +213,18 @@ def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool) -> 
 class _Scan:
     """The least Q at distances from the estimate, found so far, each with where it is."""
 
-    def __init__(self, q: Criterion, origin: Array, along: Array, aside: Array) -> None:
-        self.q, self.origin, self.along, self.aside = q, origin, along, aside
+    def __init__(self, profile: Profile) -> None:
+        self.profile, self.nowhere = profile, np.zeros(profile.aside.shape[1])
         self.found: dict[float, tuple[float, Array]] = {}
 
     def look(self, at: float, *starts: Array) -> None:
-        """Minimise at a distance, from the best of some starts."""
-
-        def value(eta: Array) -> float:
-            return self.q(self.origin + at * self.along + self.aside @ eta)
-
-        values = [value(start) for start in starts]
-        best = int(np.argmin(values))
-        self.found[at] = descend(value, starts[best], values[best])
+        """Look at a distance."""
+        self.found[at] = self.profile(at, *starts)
 
     def endless(self) -> bool:
         """Tell whether even values far away on both sides are not rejected: then none need be looked at between."""
         for sign in (1.0, -1.0):
-            self.look(sign * OUTWARDS[-1], np.zeros(self.aside.shape[1]))
+            self.look(sign * OUTWARDS[-1], self.nowhere)
         return max(least for least, _ in self.found.values()) <= quantile(min(LEVELS))
 
     def outwards(self, sign: float, wall: float) -> None:

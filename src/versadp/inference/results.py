@@ -256,7 +256,10 @@ class Results:
         It notices rows that were selected or weighted by a noisy column, and another mechanism than the one declared.
         """
         if self.trust.test is None:
-            raise EstimationError("this fit has one member alone, and nothing to contrast", hint="use 'efficient'")
+            raise EstimationError(
+                "this fit has one member alone, or contrasts that hang on a few records: nothing to contrast",
+                hint="use 'efficient', and more records",
+            )
         return self.trust.test
 
     def coef_table(self, level: float = 0.95) -> CoefTable:

@@ -83,7 +83,7 @@ class Trust:
     sets : mapping of str to ScoreSet
         Of coefficients of a weak fit: what the scores cannot reject.
     test : SpecificationTest, optional
-        None where there is one member alone, and nothing to contrast.
+        None where there is one member alone, or where contrasts hang on a few records.
     size_error : float, optional
         Standard error of the effective sample size.
 

@@ -58,6 +58,7 @@ REHEARSE_BELOW = 10_000
 JUDGED = 200_000  # records times coefficients
 PILOT_THRIFT = 5
 STEP = 0.5
+BEYOND = 10.0  # records a coefficient that must lie beyond a quantile, of those that would tell as much without noise
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,8 @@ def _attempt(
     bends = not isinstance(model, CustomModel) and (problem.expansion is not None or not model.loss.kinked)
     groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
     tested = small if rows > SAMPLE_ROWS else family
-    asked = Asked(family, _part(family, sample, choice.seed), tested, small, problem.scale, groups, theta, bends)
+    few = _part(family, sample, choice.seed)
+    asked = Asked(family, few, tested, small, problem.scale, groups, theta, bends, _scarce(model, line))
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked
@@ -231,6 +233,12 @@ def _attempt(
     if problem.expansion is not None:  # what a blurred loss may be off by is an error like any other
         found = replace(found, cov=found.cov * (1 + problem.expansion.shift**2))
     return found, problem, asked
+
+
+def _scarce(model: Any, line: Line | None) -> bool:
+    """Tell whether so few records lie beyond a quantile that its estimate is not normal, by what the line knows."""
+    tau = getattr(model.loss, "tau", None)
+    return line is not None and tau is not None and line.records * min(tau, 1 - tau) < BEYOND * line.theta.size
 
 
 def _begun(problem: Problem, sample: Records, line: Line | None, factor: float) -> tuple[Problem, Array]:

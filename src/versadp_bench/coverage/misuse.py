@@ -34,9 +34,13 @@ def _doubled(release: vdp.Release) -> Changed:
 
 
 def _weighted(release: vdp.Release) -> Changed:
-    """Give rows above the middle of the first noisy column three times the weight."""
+    """Give rows above the middle of the first noisy column three times the weight, among weights of another kind.
+
+    Weights by the column alone would be refused.
+    """
     _, column = _first(release)
-    return release, {"weights": np.where(_above(release, column), 3.0, 1.0)}
+    own = np.random.default_rng(column.size).uniform(0.5, 1.5, column.size)
+    return release, {"weights": np.where(_above(release, column), 3.0, 1.0) * own}
 
 
 def _misdeclared(release: vdp.Release) -> Changed:
