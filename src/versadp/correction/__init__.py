@@ -20,7 +20,7 @@ from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
 from versadp.correction.signed import Rows, Signed, stratified
 from versadp.correction.stencil import Stencil
-from versadp.correction.stratified import Stratified, as_stratified
+from versadp.correction.strata import Stratified, as_stratified
 
 __all__ = [
     "Analytic",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.expanded import Expanded
-    from versadp.correction.stratified import Stratified
+    from versadp.correction.strata import Stratified
     from versadp.losses import IndexLoss
 
     Array = NDArray[np.float64]

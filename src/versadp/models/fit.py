@@ -101,7 +101,8 @@ def fit(
         Such as `"y ~ age + np.log1p(income) + C(region)"`; none for losses of whole records.
     loss : str, loss or callable
         "squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial"; an object of `versadp.losses` such
-        as `Check(tau=0.9)`, `Mean("age")`, `Share("region")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your own.
+        as `Check(tau=0.9)`, `Mean("age")`, `Share("region")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of your
+        own.
     method : str
         "efficient" (default), "analytic", "drcl", "sdrcl", "sl", or "naive" for comparison.
     extension : str or Extension, optional
