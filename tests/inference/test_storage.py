@@ -9,6 +9,7 @@ import pytest
 
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation import Curve, ScoreSet
+from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.storage import SavedResults
 from versadp.inference.trust import SpecificationTest, Trust
@@ -65,7 +66,7 @@ WRONG = {
 
 
 def test_every_entry_is_among_the_wrong_ones():
-    since = {"curves", "trust"}  # which version 1 has not
+    since = {"curves", "trust", "levels", "classes"}  # which version 1 has not
     assert set(WRONG) == {each.name for each in dataclasses.fields(SavedResults)} - since
 
 
@@ -73,6 +74,29 @@ def test_every_entry_is_among_the_wrong_ones():
 def test_an_entry_of_a_wrong_kind_is_named(name, value):
     with pytest.raises(ParameterError, match=name):
         SavedResults.from_dict(GOLDEN | {name: value})
+
+
+def test_levels_and_classes_are_saved_and_checked(tmp_path):
+    terms = Terms(("b:1", "b:g"), ((), ("g == 'e'",)), {"g": ("n", "e", None), "h": (0, True)})
+    result = Results(
+        [0.1, 0.2], np.eye(2), terms.names, "converged", 9, loss="multinomial", method="efficient", design=terms,
+        predict_link="softmax", classes=("a", "b"),
+    )  # fmt: skip
+    result.save(tmp_path / "results.json")
+    again = Results.load(tmp_path / "results.json")
+    assert again == result
+    assert again.design.levels == terms.levels
+    assert again.predict({"g": ["e", None]}).shape == (2, 2)
+    saved = result.to_dict()
+    assert saved["version"] == 5
+    for wrong in ({"levels": {"g": "ne"}}, {"levels": {"g": [1.5]}}, {"levels": []}, {"classes": [1]}, {"classes": []}):
+        with pytest.raises(ParameterError):
+            Results.from_dict(saved | wrong)
+    code = saved | {"terms": [[], ["__import__('os').system('true') == 'e'"]]}
+    with pytest.raises(ParameterError):
+        Results.from_dict(code)
+    old = {name: value for name, value in saved.items() if name != "classes"} | {"version": 4, "link": "logistic"}
+    assert Results.from_dict(old).classes == ()
 
 
 def test_curves_are_saved_and_version_1_is_read(tmp_path):

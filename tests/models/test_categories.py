@@ -183,3 +183,38 @@ def test_expected_scores_are_the_true_ones(expansion, keep):
         second = expansion.quadratic + (rate**2 * waves).sum().real
         error = max(np.abs(score.sum(axis=(0, 1)) - first * m).max(), np.abs(bend - second * np.outer(m, m)).max())
         assert (error < 1e-12) == (keep == 1.0)
+
+
+# missing values ------------------------------------------------------------------------------------------------------
+
+HOLES = {"x0": Bounded(-1, 1, nullable=True), "g": Categorical(LEVELS, nullable=True)}
+
+
+@pytest.mark.parametrize("kind", ["columns", "joint"])
+def test_complete_cases_and_missing_as_a_level(kind):
+    """Who is missing depends on the level and on the number; complete cases are the raw complete ones'."""
+    rng, table = np.random.default_rng(1), people(20_000).to_pandas()
+    table["z"] += 0.5 * table["x0"] * (table["g"] == "e")
+    whole = table.copy()
+    table.loc[rng.random(len(table)) < 0.1 + 0.2 * (table["g"] == "s"), "g"] = None
+    table.loc[rng.random(len(table)) < 0.2 + 0.1 * whole["x0"], "x0"] = np.nan
+    noise = {"columns": dict.fromkeys(HOLES, Window(3.0)), "joint": {tuple(HOLES): Window(6.0)}}[kind]
+    schema = vdp.Schema({**HOLES, "z": vdp.Public()})
+    release = vdp.Mechanism(schema, noise=noise).release(pa.Table.from_pandas(table[["x0", "g", "z"]]), key=KEY)
+    import statsmodels.formula.api as smf
+
+    complete = table.dropna().copy()
+    for formula in ("z ~ C(g) * x0", "z ~ C(g) + x0"):
+        found = vdp.fit(release, formula)
+        raw = smf.ols(formula.replace("C(g)", f"C(g, levels={LEVELS})"), complete).fit().params
+        wanted = {name.replace(f", levels={LEVELS}", ""): value for name, value in raw.items()}
+        assert set(found.names) == set(wanted)
+        assert all(abs(found.params[name] - value) < 5 * found.bse[name] for name, value in wanted.items())
+        assert np.asarray(found.bse).max() < 0.1
+    known = table.dropna(subset="x0").assign(g=table["g"].fillna("missing"))
+    found = vdp.fit(release, "z ~ C(g, missing=True) + x0")
+    raw = smf.ols(f"z ~ C(g, levels={[*LEVELS, 'missing']}) + x0", known).fit().params
+    assert found.names[4] == "C(g)[T.missing]"
+    assert (np.abs(np.asarray(found.params) - raw.to_numpy()) < 5 * np.asarray(found.bse)).all()
+    at = found.predict({"g": ["n", None], "x0": [0.0, 0.0]})
+    assert at[1] - at[0] == pytest.approx(found.params["C(g)[T.missing]"])
