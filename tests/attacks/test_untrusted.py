@@ -159,6 +159,11 @@ def test_formulas_that_would_never_end(saved, formula):
     quickly(lambda: vdp.fit(saved, formula), ParameterError)
 
 
+def test_a_formula_of_too_many_terms_says_so(saved):
+    formula = "y ~ " + " + ".join(f"x{i}" for i in range(2000))
+    quickly(lambda: vdp.fit(saved, formula), ParameterError, match="more than 1000 terms")
+
+
 @pytest.mark.parametrize("text", ["age ** 1000", "age ** -99", "+".join(["age"] * 2000), "x" * 20_000])
 def test_terms_that_would_take_long(text):
     quickly(lambda: parse_expression(text), ParameterError)
