@@ -191,6 +191,8 @@ def test_a_population_in_the_schema_file(folder):
     for out, more, code in (("one", [], 0), ("two", [], 2), ("two", ["--population", "staff"], 0)):
         result = CliRunner().invoke(main, [*command, "--out", str(folder / out), *more])
         assert result.exit_code == code, result.output
+    home = Path(os.environ["XDG_STATE_HOME"], "versadp")
+    assert sorted(path.name for path in home.iterdir() if path.is_dir()) == ["patients", "staff"]
     assert "patients" not in (folder / "one" / "manifest.json").read_text()
     for bad in ("", ".", "..", "a/b", "a b", "é", "x" * 65, 7, "CON.x"):
         with pytest.raises(SchemaError, match="population"):
