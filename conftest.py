@@ -14,4 +14,5 @@ if TYPE_CHECKING:
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test a user of its own, who has no ledger and remembers none (`release/ledger/memory.py`)."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("VERSADP_STATE", raising=False)
+    for name in ("VERSADP_STATE", "VERSADP_WITNESS"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,7 +1,13 @@
-"""What this package accepts: numbers, whole numbers, rates; everything else is refused with what is allowed."""
+"""What this package accepts: numbers, whole numbers, rates; everything else is refused with what is allowed.
+
+And files that somebody else wrote: ordinary ones of a bounded size, and JSON whose numbers are numbers.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from versadp.errors import VersadpError
 
 Array = NDArray[np.float64]
@@ -140,3 +148,44 @@ def whole(
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < low:
         raise error(f"{name} must be a whole number of at least {low}, not {value!r}", hint=hint)
     return int(value)
+
+
+def file_bytes(path: str | Path, most: int) -> bytes:
+    """Return the bytes of an ordinary file of at most so many; a pipe, a device or more is an OSError, at once.
+
+    Examples
+    --------
+    >>> file_bytes("/dev/zero", 100)
+    Traceback (most recent call last):
+    OSError: not an ordinary file of at most 100 bytes
+    """
+    # a pipe without a writer would wait for ever, so it is opened without waiting and then looked at
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        data = file.read(most + 1) if stat.S_ISREG(found.st_mode) and found.st_size <= most else None
+    if data is None or len(data) > most:
+        raise OSError(f"not an ordinary file of at most {most} bytes")
+    return data
+
+
+def json_value(data: str | bytes) -> Any:
+    """Read JSON whose numbers are all finite: NaN, Infinity and 1e999 are a ValueError, as is what nests too deep.
+
+    Examples
+    --------
+    >>> json_value('{"epsilon": 1e999}')
+    Traceback (most recent call last):
+    ValueError: not finite
+    """
+    try:
+        return json.loads(data, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not np.isfinite(value):
+        raise ValueError("not finite")
+    return value

@@ -191,6 +191,8 @@ def test_a_population_in_the_schema_file(folder):
     for out, more, code in (("one", [], 0), ("two", [], 2), ("two", ["--population", "staff"], 0)):
         result = CliRunner().invoke(main, [*command, "--out", str(folder / out), *more])
         assert result.exit_code == code, result.output
+    home = Path(os.environ["XDG_STATE_HOME"], "versadp")
+    assert sorted(path.name for path in home.iterdir() if path.is_dir()) == ["patients", "staff"]
     assert "patients" not in (folder / "one" / "manifest.json").read_text()
     for bad in ("", ".", "..", "a/b", "a b", "é", "x" * 65, 7, "CON.x"):
         with pytest.raises(SchemaError, match="population"):
@@ -276,3 +278,26 @@ def test_the_first_version_is_what_memory_gives(folder):
     append_file(folder / "out", folder / "b.parquet", again="charge")
     expected = mech.release(frame, key=key, shuffle=False).frame["x"].to_numpy()
     assert (vdp.load(folder / "out").to_pandas()["x"].to_numpy() == expected).all()
+
+
+# a state that is turned back -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("witness", [True, False])
+def test_a_home_that_is_rolled_back_is_noticed_by_a_witness_elsewhere(folder, monkeypatch, witness):
+    """All of the home is restored, the memory in it too, as in a container that starts afresh from a snapshot."""
+    if witness:
+        monkeypatch.setenv("VERSADP_WITNESS", str(folder / "volume"))
+    home = Path(os.environ["XDG_STATE_HOME"])
+    release(folder, "named", "one")
+    shutil.copytree(home, folder / "snapshot")
+    release(folder, "named", "two", again="charge")
+    shutil.rmtree(folder / "two")
+    shutil.rmtree(home)
+    (folder / "snapshot").rename(home)
+    if witness:
+        with pytest.raises(StateError, match="restored from a backup"):
+            release(folder, "named", "three", again="charge")
+        assert not (folder / "three").exists()
+    else:  # nothing that is left can tell: a known weakness, and said so in docs/security.md
+        release(folder, "named", "three", again="charge")

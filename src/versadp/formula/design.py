@@ -18,6 +18,7 @@ import numpy as np
 from versadp.errors import ParameterError
 from versadp.formula.contrasts import spread
 from versadp.formula.expression import Expression, parse_expression, quote
+from versadp.formula.growth import check_terms
 from versadp.formula.terms import Terms, read_columns
 from versadp.schema import Categorical, Schema
 
@@ -301,6 +302,7 @@ def _parse(formula: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     if not sides[1].strip():
         raise ParameterError("the right side of the formula is empty", hint='"y ~ 1" fits the intercept alone')
     _check_written(sides[1])
+    check_terms(sides[1])
     try:
         parsed = Formula(formula)
         left, right = parsed.lhs, parsed.rhs

@@ -48,6 +48,8 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "missing": _missing,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {"where": np.where, "clip": np.clip, "round": np.round}
+_TAKES: dict[Callable[..., Any], int] = {np.where: 3, np.clip: 3}
+MOST_TEXT, MOST_PARTS, MOST_POWER = 10_000, 1000, 20
 _CONSTANTS = {"pi": np.pi, "e": np.e}
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -133,7 +135,8 @@ class Expression:
         >>> [parse_expression(text).degree({"age"}) for text in ("(age - w) ** 2 / 2", "np.log(w)", "np.log(age)")]
         [2, 0, None]
         """
-        return _degree(self._tree, {name for name in columns if name in self.columns}, self._aliases)
+        found = _degree(self._tree, {name for name in columns if name in self.columns}, self._aliases)
+        return None if found is None or found > MOST_POWER else found  # nobody multiplies out a larger one
 
     def evaluate(self, columns: Mapping[str, Array]) -> Any:
         """Return the values; what is not finite (a logarithm of a negative number) comes out as NaN."""
@@ -168,17 +171,31 @@ def parse_expression(text: str) -> Expression:
     versadp.errors.ParameterError: np.mean in the formula does not look at one record at a time
       hint: use arithmetic, comparisons, log, exp, abs, and numpy functions of one record: np.log1p, np.where, ...
     """
+    if len(text) > MOST_TEXT:
+        raise ParameterError(f"a term has more than {MOST_TEXT} characters", hint=_HINT)
     aliases = tuple(dict.fromkeys(_QUOTED.findall(text)))
     plain = _QUOTED.sub(lambda match: f"{_ALIAS}{aliases.index(match[1])}", text)
     try:
         tree = ast.parse(plain.strip(), mode="eval").body
         found: dict[str, None] = {}
+        _check_size(tree)
         _check(tree, found)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
         if isinstance(problem, ParameterError):
             raise
         raise ParameterError(f"the term {text} is not an expression", hint=_HINT) from None
     return Expression(text, tuple(dict.fromkeys(_unalias(name, aliases) for name in found)), tree, aliases)
+
+
+def _check_size(tree: ast.expr) -> None:
+    """Refuse what would take for ever: formulas also come out of saved files."""
+    powers = [node.right for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)]
+    bare = (power.operand if isinstance(power, ast.UnaryOp) else power for power in powers)
+    large = (power.value for power in bare if isinstance(power, ast.Constant))
+    if any(isinstance(power, int | float) and abs(power) > MOST_POWER for power in large):
+        raise ParameterError(f"a power in a formula is at most {MOST_POWER}", hint="np.exp grows faster")
+    if sum(1 for _ in ast.walk(tree)) > MOST_PARTS:
+        raise ParameterError(f"a term has more than {MOST_PARTS} parts", hint="write it as several terms")
 
 
 def _check(node: ast.expr, found: dict[str, None]) -> None:
@@ -206,11 +223,15 @@ def _check(node: ast.expr, found: dict[str, None]) -> None:
 
 def _check_call(node: ast.Call) -> None:
     """Refuse arguments that a function of one record does not take."""
-    _function(node.func)
-    if node.keywords or not node.args or (_name_of(node.func) == "I" and len(node.args) != 1):
+    if node.keywords or len(node.args) != _arity(_function(node.func)):  # one more would be written to
         raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
-    if _name_of(node.func) == "missing" and not (len(node.args) == 1 and isinstance(node.args[0], ast.Name)):
+    if _name_of(node.func) == "missing" and not isinstance(node.args[0], ast.Name):
         raise ParameterError("missing() in a formula takes one column", hint="e.g. I(missing(region))")
+
+
+def _arity(function: Callable[..., Any]) -> int:
+    """Return how many arguments a function takes in a formula: those that it reads."""
+    return function.nin if isinstance(function, np.ufunc) else _TAKES.get(function, 1)
 
 
 def _with_text(node: ast.AST) -> str | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Value = TypeVar("Value")
 
+MAX_RESULTS = 64 * 2**20
 _VERSION = 5
 _FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
@@ -239,8 +240,8 @@ def write(path: str | Path, data: dict[str, Any]) -> None:
 def read(path: str | Path) -> Any:
     """Read a JSON file."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return inputs.json_value(inputs.file_bytes(path, MAX_RESULTS))
     except OSError as problem:
         raise ParameterError(f"cannot read {str(path)!r}: {type(problem).__name__}") from None
-    except (ValueError, RecursionError):
-        raise ParameterError(f"{str(path)!r} is not a JSON file") from None
+    except ValueError:
+        raise ParameterError(f"{str(path)!r} is not a JSON file of finite numbers") from None

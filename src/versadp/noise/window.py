@@ -200,6 +200,13 @@ class WindowBlock(Block):
         object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
         if max(self.outputs) > MOST:
             raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
+        with np.errstate(over="ignore"):
+            ends = np.abs(np.array(self.bounds)).sum(axis=1) + 2 * np.array(self.outputs) * self.step
+        if not np.isfinite(ends).all():
+            raise ParameterError(
+                "a column is so wide that what is released may be infinite",
+                hint="divide it by a constant, with its bounds",
+            )
 
     @property
     def spec(self) -> Window:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -184,6 +183,8 @@ class Keystream:
 def keystream(key: bytes, parameters: bytes) -> Keystream:
     """Derive the words of a key for one mechanism; `parameters` is all that the noise may depend on.
 
+    Nothing is kept: whoever drops the key and what is returned here has dropped all of it.
+
     Examples
     --------
     >>> stream = keystream(fresh_key(), b"scale=1")
@@ -201,7 +202,3 @@ def keystream(key: bytes, parameters: bytes) -> Keystream:
         cipher(mac(root, b"record")),
         cipher(mac(root, b"cipher")),
     )
-
-
-# a device privatises record after record under one key; a table's key is never remembered
-device_keystream = lru_cache(maxsize=1)(keystream)

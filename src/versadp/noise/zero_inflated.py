@@ -119,7 +119,13 @@ class ZeroInflatedBlock(Block):
                 raise ParameterError("scale must be positive and finite", hint="it is relative to a column's width")
             if not SCALE_RANGE[0] <= scale <= SCALE_RANGE[1]:
                 raise ParameterError(f"scale must lie between {SCALE_RANGE[0]:g} and {SCALE_RANGE[1]:g} widths")
-        reach = np.maximum(np.abs(self.lower), np.abs(self.upper)) + 64 * self.sigma
+        with np.errstate(over="ignore"):
+            reach = np.maximum(np.abs(self.lower), np.abs(self.upper)) + 64 * self.sigma + self.width
+        if not np.isfinite(reach).all():
+            raise ParameterError(
+                "a column is so wide that what is released may be infinite: 64 times its noise is no number",
+                hint="divide the column and its bounds by a constant",
+            )
         if (np.spacing(reach) * 8 > self.step).any():
             raise ParameterError(
                 "the bounds of a column lie too far from 0 for their width: its grid has no room in floating point",
@@ -144,7 +150,8 @@ class ZeroInflatedBlock(Block):
     @cached_property
     def sigma(self) -> Array:
         """Noise scale of each column in its own units."""
-        return np.multiply(self.scale, self.width)
+        with np.errstate(over="ignore"):  # and is then refused
+            return np.multiply(self.scale, self.width)
 
     @cached_property
     def bits(self) -> tuple[int, ...]:

@@ -341,6 +341,7 @@ class Mechanism:
         Parameters
         ----------
         record : mapping of column to value
+            With the id column if the schema has one.
         key : bytes
             32 secret random bytes.
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from versadp import inputs
 from versadp.errors import SchemaError
 from versadp.schema.columns import Bounded, Categorical, Column, Omitted, Public, column_from_dict
 
+MAX_SCHEMA = 16 * 2**20
 _POPULATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -182,8 +184,8 @@ class Schema:
     def from_toml(cls, path: str | Path) -> Schema:
         """Read a schema file."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as problem:
+            text = inputs.file_bytes(path, MAX_SCHEMA).decode("utf-8")
+        except (OSError, ValueError, TypeError) as problem:  # ValueError also for a path with a zero byte
             raise SchemaError(f"cannot read the schema file {str(path)!r}: {type(problem).__name__}") from None
         return cls.from_toml_text(text)
 

@@ -11,13 +11,13 @@ import shutil
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from versadp.errors import ParameterError, ReleaseError
+from versadp.errors import ParameterError, ReleaseError, VersadpError
 from versadp.release.durable import sync_file, sync_folder
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
@@ -31,9 +31,22 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 PART_ROWS = 2**20
+MOST_BYTES = 2**30
+DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, MemoryError)
 # parts whose bytes this process has looked at, each with the opening of its folder: a folder that is opened anew is
 # looked at anew, copies of one that were sent to a process are not
 _checked: set[tuple[str, str]] = set()
+
+
+class _Reading:
+    """Turns what arrow says about a part that is not what it seems into our error."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, DAMAGED) and not isinstance(problem, VersadpError):
+            raise spoilt(f"a part cannot be read ({type(problem).__name__})") from None
 
 
 @dataclass(frozen=True)
@@ -85,13 +98,14 @@ class Folder:
 
     def read(self) -> pa.Table:
         """Return all records."""
-        return pa.concat_tables([pq.ParquetFile(self._check(part)).read() for part in self.manifest.parts])
+        with _Reading():
+            return pa.concat_tables([pq.ParquetFile(self._check(part)).read() for part in self.manifest.parts])
 
     def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the records part by part, at most `rows` at a time; with `columns` these alone are read."""
         names = self._names(columns)
         for part in self.manifest.parts:
-            with pq.ParquetFile(self._check(part)) as file:
+            with _Reading(), pq.ParquetFile(self._check(part)) as file:
                 for batch in file.iter_batches(rows, columns=names):
                     yield batch if names is None else batch.select(names)
 
@@ -103,7 +117,8 @@ class Folder:
     @property
     def types(self) -> pa.Schema:
         """Names and types of the columns, from the footer of the first part."""
-        return pq.read_schema(self.path / self.manifest.parts[0].name)
+        with _Reading():
+            return pq.read_schema(self.path / self.manifest.parts[0].name)
 
     def handles(self) -> tuple[Handle, ...]:
         """Return a handle for every row group, in the order of the records; only footers are read."""
@@ -124,7 +139,7 @@ class Folder:
         part = next((part for part in self.manifest.parts if part.name == handle.file), None)
         if part is None:
             raise ParameterError(f"the release has no part {handle.file!r}", hint="take handles from this folder")
-        with pq.ParquetFile(self._check(part)) as file:
+        with _Reading(), pq.ParquetFile(self._check(part)) as file:
             table = file.read_row_group(handle.group, columns=names)
         return table if names is None else table.select(names)
 
@@ -150,7 +165,8 @@ def open_folder(path: str | Path) -> Folder:
     manifest = read_manifest(folder)
     for part in manifest.parts:
         if not part.is_in(folder):
-            raise spoilt(f"{part.name} is missing or has another size")
+            raise spoilt(f"{part.name} is missing, has another size or is a link to somewhere else")
+        _check_footer(folder / part.name, part.rows, len(manifest.mechanism.schema.columns))
     return Folder(folder.absolute(), manifest)
 
 
@@ -194,10 +210,26 @@ def _cuts(table: pa.Table, order: Order, rows: int) -> list[int]:
     return [*np.searchsorted(hashes, starts).tolist(), len(table)]
 
 
+def _check_footer(path: Path, rows: int, columns: int) -> None:
+    """Refuse a part of which more would come out than one of ours can hold: by rows, and by the size of its pages."""
+    footer = _footer(path)
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    if footer.num_rows != rows or sum(group.num_rows for group in groups) != rows:
+        raise spoilt(f"{path.name} has other records than the manifest says")
+    if footer.num_columns != columns or rows > PART_ROWS or any(group.num_rows > GROUP_ROWS for group in groups):
+        raise spoilt(f"{path.name} has more records or columns than versadp writes into a part")
+    if any(group.total_byte_size > MOST_BYTES for group in groups):
+        raise spoilt(f"{path.name} would unpack to more than {MOST_BYTES // 2**20} MiB a group")
+
+
+def _footer(path: Path) -> Any:
+    try:
+        return pq.read_metadata(path)
+    except DAMAGED:
+        raise spoilt(f"{path.name} was changed after release") from None
+
+
 def _group_rows(path: Path) -> list[int]:
     """Return the number of records of each row group, off the footer."""
-    try:
-        footer = pq.read_metadata(path)
-    except (pa.ArrowException, OSError):
-        raise spoilt(f"{path.name} was changed after release") from None
+    footer = _footer(path)
     return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from versadp import inputs
 from versadp.errors import ReleaseError, VersadpError
 from versadp.release.durable import create, sha256
 from versadp.release.mechanism import Mechanism
@@ -73,8 +74,9 @@ class PartFile:
     def is_in(self, folder: Path) -> bool:
         """Return whether a folder has a file of this name and size."""
         try:
-            return (folder / self.name).stat().st_size == self.size and (folder / self.name).is_file()
-        except OSError:
+            path = folder / self.name
+            return path.stat().st_size == self.size and path.is_file() and is_inside(folder, self.name)
+        except (OSError, RuntimeError):
             return False
 
     def is_intact(self, folder: Path) -> bool:
@@ -158,17 +160,24 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Read a folder's manifest and check it; of the parts only what it says about them."""
     try:
-        if (folder / MANIFEST).stat().st_size > MAX_MANIFEST:
-            raise spoilt("the manifest is too large to be one")
-        data = json.loads((folder / MANIFEST).read_bytes())
-    except OSError:
+        if not is_inside(folder, MANIFEST):
+            raise spoilt("the manifest is a link to somewhere else")
+        data = inputs.json_value(inputs.file_bytes(folder / MANIFEST, MAX_MANIFEST))
+    except (OSError, RuntimeError):  # RuntimeError for links that go round
         raise ReleaseError(
             f"{str(folder)!r} is not a release folder: it has no readable {MANIFEST}",
             hint="give the folder that versadp wrote",
         ) from None
-    except (ValueError, RecursionError):
-        raise spoilt("the manifest is not valid JSON") from None
+    except ReleaseError:
+        raise
+    except ValueError:
+        raise spoilt("the manifest is not valid JSON of finite numbers") from None
     return Manifest.from_dict(data)
+
+
+def is_inside(folder: Path, name: str) -> bool:
+    """Return whether a file, or what it is a link to, lies in the folder: a release has no say beyond its own."""
+    return (folder / name).resolve(strict=True).is_relative_to(folder.resolve(strict=True))
 
 
 def digest_of(data: dict[str, Any]) -> str:

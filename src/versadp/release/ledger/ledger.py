@@ -26,7 +26,7 @@ from versadp.release.durable import create, replace
 from versadp.release.ledger.database import Speaking, Transaction, connect, turned_back
 from versadp.release.ledger.entries import Entry, Part, read_entry
 from versadp.release.ledger.history import History, after
-from versadp.release.ledger.memory import memory_of, recall, remember
+from versadp.release.ledger.memory import recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,14 +167,14 @@ class Ledger:
         raise turned_back("the ledger is not the latest: it, or its anchor, was restored from an older copy")
 
     def _check_memory(self) -> None:
-        memory = recall(self._heads(1)) if self.entries else None
-        if memory is None or memory[1] == self._heads(memory[0]):
-            return
-        raise StateError(
-            "the state folder is not the one that was last used here: it was restored from a backup, or it is a copy",
-            hint="put the latest one back; if it is lost, and nobody who is to be released was released since, "
-            f"remove {memory_of(self._heads(1))} and run again",
-        )
+        for path, number, head in recall(self._heads(1)) if self.entries else ():
+            if head != self._heads(number):
+                raise StateError(
+                    "the state folder is not the one that was last used here: it was restored from a backup, or it is "
+                    "a copy",
+                    hint="put the latest one back; if it is lost, and nobody who is to be released was released since, "
+                    f"remove {path} and run again",
+                )
 
     def _heads(self, number: int) -> bytes:
         """Return the head of an entry, or nothing if there is no such entry."""

@@ -1,9 +1,11 @@
-"""What this user remembers of a ledger outside its folder: the last entry that was written here.
+"""What is remembered of a ledger outside its folder: the last entry that was written.
 
 A state folder that is restored whole from a backup fits itself. What tells that it is old must stand elsewhere: one
-small file a ledger, in `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`. A ledger that is behind it, or went
-another way, is refused. It is a second line: where there is no home to write to, or another one (a container, another
-machine, a backup of everything), nothing is remembered and nothing is refused. It holds a count and keyed digests.
+small file a ledger, in this user's home (`user_home`) and, if the variable VERSADP_WITNESS names a folder, there too. A
+ledger that is behind any of them, or went another way, is refused. Where there is no home to write to, or another one
+(a container that starts afresh, another machine, a home that is rolled back with its state), only the folder that is
+named still knows: it should lie where backups and snapshots of the state do not reach. A file holds a count and keyed
+digests.
 """
 
 from __future__ import annotations
@@ -23,29 +25,27 @@ def user_home() -> Path | None:
         return None
 
 
-def memory_of(ledger: bytes) -> Path | None:
-    """Return where a ledger is remembered, by the head of its first entry; None if this user has no home."""
-    home = user_home()
-    return None if home is None else home / f"{ledger.hex()[:32]}.json"
+def memories_of(ledger: bytes) -> list[Path]:
+    """Return where a ledger is remembered, by the head of its first entry."""
+    named = os.environ.get("VERSADP_WITNESS")
+    return [place / f"{ledger.hex()[:32]}.json" for place in (user_home(), Path(named) if named else None) if place]
 
 
-def recall(ledger: bytes) -> tuple[int, bytes] | None:
-    """Return number and head of the last entry that was written here, if that is known."""
-    path = memory_of(ledger)
-    try:
-        data = json.loads(b"" if path is None else path.read_bytes())
-        return int(data["number"]), bytes.fromhex(data["head"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def recall(ledger: bytes) -> list[tuple[Path, int, bytes]]:
+    """Return number and head of the last entry, wherever that is remembered."""
+    found = []
+    for path in memories_of(ledger):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            data = json.loads(path.read_bytes())
+            found.append((path, int(data["number"]), bytes.fromhex(data["head"])))
+    return found
 
 
 def remember(ledger: bytes, number: int, head: bytes) -> None:
-    """Remember the last entry, if there is a place for it; not synced, since an older memory does no harm."""
-    path = memory_of(ledger)
-    if path is None:
-        return
-    with suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        scratch = path.with_suffix(".tmp")
-        scratch.write_text(json.dumps({"number": number, "head": head.hex()}))
-        scratch.replace(path)
+    """Remember the last entry, where there is a place for it; not synced, since an older memory does no harm."""
+    for path in memories_of(ledger):
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            scratch = path.with_suffix(".tmp")
+            scratch.write_text(json.dumps({"number": number, "head": head.hex()}))
+            scratch.replace(path)

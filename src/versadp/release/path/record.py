@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp.errors import DataError
 from versadp.noise.tags import Texts
-from versadp.noise.words import check_key, device_keystream
+from versadp.noise.words import check_key, keystream
 from versadp.release.path.columns import EXACT_INTEGER
 from versadp.release.path.dates import date_of, day_of
 from versadp.schema import Bounded, Categorical, Dates, Public
@@ -27,7 +27,7 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
     """Return the released record; see `Mechanism.privatize`."""
     schema, layout = mechanism.schema, mechanism.layout
     given = {c: value for c, value in record.items() if c not in schema.omitted}
-    name = given.pop(schema.id, None) if schema.id is not None else None
+    name = None if schema.id is None else _name(given.pop(schema.id, None), schema.id)
     _check_names(given.keys(), schema.columns.keys())
     private: dict[str, NDArray[Any]] = {}
     out: dict[str, Any] = {}
@@ -38,7 +38,7 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
             out[c] = _public(given[c], c)
 
     content = layout.content(private)
-    names = None if name is None else Texts.of([str(name).encode()])
+    names = None if name is None else Texts.of([name.encode()])
     layout.add_noise(content, _words(mechanism, content, names, check_key(key)))
 
     for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
@@ -46,12 +46,23 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
     return {c: out[c] for c in schema.columns}
 
 
+def _name(value: Any, column: str) -> str:
+    """Return the person's id as text: without one, everybody with the same record would get the same noise."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise DataError(
+            f"the id column {column!r} is missing, or is neither text nor a whole number",
+            hint="give it; for a device with a key of its own a schema without an id will do",
+        )
+    return str(value)
+
+
 def _words(mechanism: Mechanism, content: NDArray[np.float64], names: Texts | None, key: bytes) -> NDArray[np.uint64]:
     """Return the record's words: those of a block depend on what stands in that block, and on nothing else in it."""
     layout, parameters = mechanism.layout, mechanism.parameters
     if mechanism.version < 3:
-        return device_keystream(key, parameters).records(content, names, layout.words)
-    stream = device_keystream(key, parameters + b"\0by block")
+        return keystream(key, parameters).records(content, names, layout.words)
+    stream = keystream(key, parameters + b"\0by block")
     return stream.blocks([content[at] for _, at, _ in layout.places], names, [b.words for b, _, _ in layout.places])
 
 

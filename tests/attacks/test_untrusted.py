@@ -1,0 +1,169 @@
+"""Files that somebody else wrote: release folders, schemas, results and formulas that are weapons."""
+
+import json
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import versadp as vdp
+from versadp.errors import ParameterError, ReleaseError, SchemaError
+from versadp.formula.expression import parse_expression
+from versadp.formula.terms import Terms
+from versadp.release.folder.manifest import PartFile, digest_of
+
+SCHEMA = vdp.Schema({"age": vdp.Bounded(0, 1), "y": vdp.Public()})
+N = 200
+
+
+@pytest.fixture
+def saved(tmp_path):
+    people = pd.DataFrame({"age": np.linspace(0, 1, N), "y": np.arange(N) % 2})
+    vdp.Mechanism(SCHEMA, scale=0.5, exact_rate=0.2).release(people).save(tmp_path / "released")
+    return tmp_path / "released"
+
+
+def sign(folder, **changes):
+    """Change a manifest as its author could: its digest fits."""
+    data = json.loads((folder / "manifest.json").read_text()) | changes
+    (folder / "manifest.json").write_text(json.dumps(data | {"digest": digest_of(data)}))
+
+
+def sign_part(folder, rows):
+    part = PartFile.of(folder / "part-00000.parquet", rows)
+    sign(folder, rows=rows, parts=[part.to_dict()])
+
+
+def quickly(act, *kinds, match=None):
+    begun = time.perf_counter()
+    with pytest.raises(kinds, match=match):
+        act()
+    assert time.perf_counter() - begun < 5
+
+
+def test_more_records_than_there_are(saved):
+    part = json.loads((saved / "manifest.json").read_text())["parts"][0]
+    sign(saved, rows=10**12, parts=[part | {"rows": 10**12}])
+    quickly(lambda: vdp.load(saved), ReleaseError, match="other records")
+
+
+def test_a_small_file_of_many_records(saved):
+    """Ninety million equal numbers take 400 kB, and 720 MB when they are read."""
+    table = pa.table({"age": pa.array(np.zeros(3_000_000)), "y": pa.array(np.zeros(3_000_000, np.int64))})
+    pq.write_table(table, saved / "part-00000.parquet", row_group_size=3_000_000)
+    assert (saved / "part-00000.parquet").stat().st_size < 200_000
+    sign_part(saved, 3_000_000)
+    quickly(lambda: vdp.load(saved), ReleaseError, match="more records")
+    pq.write_table(table.slice(0, 200_000), saved / "part-00000.parquet", row_group_size=200_000)
+    sign_part(saved, 200_000)
+    quickly(lambda: vdp.load(saved), ReleaseError, match="more records")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "part-00000.parquet"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "outside", "round"])
+def test_what_is_no_ordinary_file_of_the_folder(saved, name, kind):
+    (saved / name).rename(saved.parent / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(saved / name)
+    elif kind == "folder":
+        (saved / name).mkdir()
+    else:
+        target = {"device": "/dev/zero", "outside": saved.parent / "elsewhere", "round": saved / name}[kind]
+        (saved / name).symlink_to(target)
+    quickly(lambda: vdp.load(saved).frame, ReleaseError)
+
+
+def test_links_inside_a_folder_and_to_it_are_fine(saved):
+    for name in ("manifest.json", "part-00000.parquet"):
+        (saved / name).rename(saved / f"real-{name}")
+        (saved / name).symlink_to(f"real-{name}")
+    (saved.parent / "link").symlink_to(saved)
+    assert len(vdp.load(saved.parent / "link").frame) == N
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+def test_numbers_that_are_none(saved, text):
+    data = (saved / "manifest.json").read_text()
+    (saved / "manifest.json").write_text(data.replace('"rows"', f'"other": {text}, "rows"', 1))
+    quickly(lambda: vdp.load(saved), ReleaseError, match="finite")
+
+
+DEEP = {"list": "[" * 100_000, "table": '{"a":' * 100_000, "number": "9" * 100_000, "text": '"' + "x" * 10**6 + '"'}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_deep_and_huge(saved, tmp_path, text):
+    (saved / "manifest.json").write_text(text)
+    quickly(lambda: vdp.load(saved), ReleaseError)
+    (tmp_path / "r.json").write_text(text)
+    quickly(lambda: vdp.Results.load(tmp_path / "r.json"), ParameterError)
+    (tmp_path / "s.toml").write_text("columns = " + text)
+    quickly(lambda: vdp.Schema.from_toml(tmp_path / "s.toml"), SchemaError)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large"])
+def test_schemas_and_results_are_ordinary_files(tmp_path, kind):
+    path = tmp_path / "file"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(2**31)
+    quickly(lambda: vdp.Schema.from_toml(path), SchemaError)
+    quickly(lambda: vdp.Results.load(path), ParameterError)
+
+
+# formulas ------------------------------------------------------------------------------------------------------------
+
+WRITES = [
+    "np.multiply(age, 0, age)",
+    "np.log(age, age)",
+    "exp(age, age)",
+    "np.clip(age, 0, 0, age)",
+    "np.round(age, 0, age)",
+    "np.where(age)",
+    "np.add(age, 1, age)",
+    "abs(age, age)",
+]
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_a_term_cannot_write_to_the_callers_array(text):
+    ages = np.array([0.25, 0.5])
+    with pytest.raises(ParameterError, match="plain arguments"):
+        Terms(("a",), ((text,),)).matrix({"age": ages})
+    assert ages.tolist() == [0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "y ~ (age + z)**40",
+        "y ~ (age + z + y)^9",
+        "y ~ ((age + z)**5)**5",
+        "y ~ " + "*".join(f"x{i}" for i in range(25)),
+        "y ~ " + " + ".join(f"x{i}" for i in range(2000)),
+        "y ~ (" + "+".join(f"x{i}" for i in range(60)) + "):(" + "+".join(f"x{i}" for i in range(60)) + ")",
+        "y ~ (" * 40 + "age" + ")**9" * 40,
+    ],
+)
+def test_formulas_that_would_never_end(saved, formula):
+    quickly(lambda: vdp.fit(saved, formula), ParameterError)
+
+
+def test_a_formula_of_too_many_terms_says_so(saved):
+    formula = "y ~ " + " + ".join(f"x{i}" for i in range(2000))
+    quickly(lambda: vdp.fit(saved, formula), ParameterError, match="more than 1000 terms")
+
+
+@pytest.mark.parametrize("text", ["age ** 1000", "age ** -99", "+".join(["age"] * 2000), "x" * 20_000])
+def test_terms_that_would_take_long(text):
+    quickly(lambda: parse_expression(text), ParameterError)
