@@ -126,7 +126,7 @@ def _by_points(problem: Problem, method: str, extension: str | Extension | None,
         )
     if problem.design is not None and problem.design.coded:
         raise ParameterError(
-            "private categories are undone in closed form only: squared, logistic and poisson loss",
+            "private categories are undone in closed form only: losses of an index, a residual or a margin",
             hint="use one of these with method 'efficient'; Release.augment serves any learner",
         )
     how = How(draws, as_extension("zero" if extension is None else extension))
