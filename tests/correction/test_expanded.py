@@ -111,6 +111,40 @@ def test_expected_scores_are_the_true_ones(loss, kind, response):
         assert np.abs(bend - square).max() > 1e-3
 
 
+@pytest.mark.parametrize("response", [False, True], ids=["public response", "private response"])
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_the_score_of_a_scale_is_undone_too(kind, response):
+    """A tilt takes off its corrected value, exactly so in expectation; a coin that keeps 2% more is rejected."""
+    blocks, tilt = BLOCKS[kind], np.array([0.7, -0.4, 0.9])
+    expansion = replace(EXPANSIONS["residual"], aside=(0.3, 0.8 + 0.5j, -0.6))
+    low = np.concatenate([np.array(block.bounds)[:, 0] for block in blocks])
+    record = low + np.concatenate([block.step for block in blocks])
+    outputs, chance = every_output(blocks, record)
+    bounds = {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
+    units = Units.plain(bounds, np.array([0.0, 0.3, -0.2]))
+    columns = np.array([-1, 0, 1]) if response else np.array([-1, 0, 2])
+    model = LinearModel(Squared(), columns, 2 if response else -1, tilt=tilt)
+
+    def at(released, weight):
+        n = len(weight)
+        return Records(units.from_columns(list(released)), {}, np.full((n, 1), 1.7), np.full(n, 0.9), weight, released)
+
+    one = at(record[:, None], np.ones(1))
+    m, y = model.rows(one.z, None, one)
+    u = float(m[0] @ THETA - y[0])
+    rate = 1j * expansion.base * np.arange(1, 3)
+    waves = np.array(expansion.aside[1:]) * np.exp(rate * u)
+    value, slope = 0.3 + waves.sum().real, (rate * waves).sum().real
+    first, second = derivatives(expansion, m @ THETA, y)
+    for decoders, right in ((blocks, True), (tuple(map(spoilt, blocks)), False)):
+        form = Expanded(model, units, decoders, expansion)
+        seen = form.prepare(at(outputs, chance), np.random.default_rng(0))
+        found, bend = form.evaluate(seen, THETA, np.ones((1, 1)), hessian=True)
+        wrong = np.abs(found.sum(axis=(0, 1)) - (first * m[0] - value * tilt)).max()
+        bent = np.abs(bend - (second * m.T @ m - slope * np.outer(tilt, m[0]))).max()
+        assert (wrong < 1e-10 and bent < 1e-10) if right else (wrong > 1e-3 and bent > 1e-3)
+
+
 @pytest.mark.parametrize("kind", BLOCKS)
 @pytest.mark.parametrize("loss", EXPANSIONS)
 def test_hessians_are_derivatives_of_scores(loss, kind):
