@@ -72,7 +72,7 @@ def test_by_name_through_every_door(people, registered, tmp_path):
     people.to_parquet(tmp_path / "people.parquet")
     for engine in ("stranger", "local"):
         out = tmp_path / engine
-        vdp.release_file(tmp_path / "people.parquet", out, MECHANISM, key=KEY, engine=engine)
+        vdp.release_file(tmp_path / "people.parquet", out, MECHANISM, key=KEY, engine=engine, population=engine)
     theirs, ours = (vdp.load(tmp_path / engine).to_pandas() for engine in ("stranger", "local"))
     pd.testing.assert_frame_equal(theirs, ours)
     assert sum(each.maps for each in registered) >= 3

@@ -193,7 +193,7 @@ HOLES = {"x0": Bounded(-1, 1, nullable=True), "g": Categorical(LEVELS, nullable=
 @pytest.mark.parametrize("kind", ["columns", "joint"])
 def test_complete_cases_and_missing_as_a_level(kind):
     """Who is missing depends on the level and on the number; complete cases are the raw complete ones'."""
-    rng, table = np.random.default_rng(1), people(20_000).to_pandas()
+    rng, table = np.random.default_rng(1), people(30_000).to_pandas()
     table["z"] += 0.5 * table["x0"] * (table["g"] == "e")
     whole = table.copy()
     table.loc[rng.random(len(table)) < 0.1 + 0.2 * (table["g"] == "s"), "g"] = None

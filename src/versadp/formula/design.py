@@ -238,6 +238,8 @@ def make_design(
 
 def _second_level(name: str, levels: tuple[Any, ...]) -> Expression:
     """Return a category of two levels as 0 and 1."""
+    if len(levels) < 2:
+        raise ParameterError(f"the response {name} has one level only", hint="there is nothing to explain")
     if len(levels) > 2:
         raise ParameterError(
             f"the response {name} has {len(levels)} levels",

@@ -8,6 +8,7 @@ column has its zero. Coefficients and covariance are mapped back linearly.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     Codes = dict[str, tuple[str, tuple[float, ...]]]  # a column of numbers: its category, and a number a level
     AnyModel = LinearModel | FormulaModel | RecordModel | CustomModel
 
+FEW_LEVELS = 300  # combinations of levels that are summed over one by one
 APART = 3.0  # times as much noise, from one column to the next, has weights of its own
 
 
@@ -214,7 +216,7 @@ def _formula_problem(
         raise DataError(f"{size} coefficients need more than {len(release)} records")
     public, touched = public_columns(release, design), _touched(release, set(design.used))
     nullable = tuple(name for name in _nullable(touched, design.used) if name not in design.with_missing)
-    blocks, codes = _coded(touched, design) if free and is_expanded(loss) else (touched, None)
+    blocks, codes = _coded(touched, design) if free and _wants_codes(design, loss, schema) else (touched, None)
     units = _units(release, blocks, codes, centred=not design.linear or "Intercept" in design.names)
     coding = response_coding(release, design, loss) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
@@ -239,6 +241,16 @@ def _formula_problem(
             model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
     return replace(problem, nullable=nullable)
+
+
+def _wants_codes(design: Design, loss: IndexLoss, schema: Schema) -> bool:
+    """Tell whether categories are better seen as numbers than level by level.
+
+    Without noisy numbers beside them a sum over all levels is exact, where a series would only be near.
+    """
+    alone = not set(design.used) & set(schema.numeric)
+    levels = math.prod(len(design.levels[name]) for name in design.private)
+    return is_expanded(loss) and (loss.expansion() is not None or not alone or levels > FEW_LEVELS)
 
 
 def _have_cases(blocks: tuple[Block, ...]) -> bool:
