@@ -44,13 +44,19 @@ def run_name(number: int) -> str:
 def write_run(path: Path, table: pa.Table) -> None:
     """Write noised rows as a sorted run."""
     table = table.combine_chunks()
+    rows = _with_hashes(table)
+    del table  # rows as they came are not needed while they are written
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=BATCH)
+
+
+def _with_hashes(table: pa.Table) -> pa.Table:
+    """Return rows in the order of their hashes, which stand before them."""
     columns = dict(zip(table.column_names, table.columns, strict=True))
     hashes = row_hash(columns)
     order = row_order(columns, hashes)
     moved = table.take(pa.array(order))
-    rows = pa.table([pa.array(hashes[order]), *moved.columns], [_HASH, *_names(table)])
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
-        writer.write_table(rows, max_chunksize=BATCH)
+    return pa.table([pa.array(hashes[order]), *moved.columns], [_HASH, *_names(table)])
 
 
 def _names(table: pa.Table) -> list[str]:
@@ -130,6 +136,15 @@ def write_lot(lot: Lot) -> Written:
 
 
 def _gathered(lot: Lot) -> pa.Table:
+    """Return the rows of a lot in their order."""
+    table = _collected(lot)
+    hashes = table.column(0).to_numpy()
+    rows = pa.table(table.columns[1:], list(lot.schema.columns))
+    return rows.take(pa.array(row_order(dict(zip(rows.column_names, rows.columns, strict=True)), hashes)))
+
+
+def _collected(lot: Lot) -> pa.Table:
+    """Return the rows of a lot, one run after the other; what was read of the runs is let go of."""
     low, high = lot_start(lot.number, lot.lots), lot_start(lot.number + 1, lot.lots)
     batches: list[pa.RecordBatch] = []
     kinds: pa.Schema | None = None
@@ -137,10 +152,7 @@ def _gathered(lot: Lot) -> pa.Table:
         kinds, found = run.rows(low, high)
         batches += found
     assert kinds is not None
-    table = pa.Table.from_batches(batches, kinds).combine_chunks()
-    hashes = table.column(0).to_numpy()
-    rows = pa.table(table.columns[1:], list(lot.schema.columns))
-    return rows.take(pa.array(row_order(dict(zip(rows.column_names, rows.columns, strict=True)), hashes)))
+    return pa.Table.from_batches(batches, kinds).combine_chunks()
 
 
 def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
