@@ -185,6 +185,15 @@ def test_empty_release(tmp_path):
     assert len(vdp.load(tmp_path / "r").frame) == 0
 
 
+def test_parts_of_records_that_are_alike_may_be_long(tmp_path, monkeypatch):
+    """Sorted by hash, equal rows stand in one part, however many they are."""
+    monkeypatch.setattr("versadp.release.folder.folder.PART_ROWS", 300)
+    schema = vdp.Schema({"c": vdp.Categorical(["u", "v"])})
+    release = vdp.Mechanism(schema, keep=0.5).release(pd.DataFrame({"c": ["u", "v"] * 1000}))
+    release.save(tmp_path / "r")
+    assert len(vdp.load(tmp_path / "r").to_pandas()) == 2000
+
+
 def test_many_parts(tmp_path, release, monkeypatch):
     monkeypatch.setattr("versadp.release.folder.folder.PART_ROWS", 300)
     release.save(tmp_path / "r")
