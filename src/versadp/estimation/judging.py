@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.estimation.bias import bias
 from versadp.estimation.criterion import ByPasses, Combined, OutOfBudget, criterion
 from versadp.estimation.followed import Followed
 from versadp.estimation.outcome import Outcome
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 PASSES = 20_000  # over records, for all sets of a fit
 WORK = 50_000_000  # records times coefficients that all passes may look at
+PLAIN = 25.0  # strength from which on bias is a small part of a standard error, and not worth a pass
+LARGE = 0.5  # standard errors: a bias beyond has terms of higher order, which nobody knows
+KINKED = 5.0  # below, Wald intervals of losses with kinks cover too little; their bends vary more
 REACH = 0.25  # standard deviations of the score, over which curvature is judged where there is no estimate
 
 
@@ -54,9 +58,11 @@ class Asked:
         Where the solver started.
     bends : bool
         False for a loss that may have kinks: what bends there is what smooths it, and differs from record to record
-        too much to be held to the same measure.
+        too much to be held to quite the same measure.
     scarce : bool
         True where hardly any record tells of a quantile: then a fit is weak, however it bends.
+    noisy : bool
+        True where there is noise whose bias of second order is to be taken off.
     """
 
     family: Family
@@ -68,11 +74,12 @@ class Asked:
     start: Array
     bends: bool = True
     scarce: bool = False
+    noisy: bool = False
 
     @property
     def least(self) -> float:
         """The strength below which a coefficient is weak."""
-        return STRONG if self.bends else SEEN
+        return STRONG if self.bends else KINKED
 
     def strength(self, theta: Array, weights: Array, along: Array) -> Array:
         """Return t of the curvature along directions."""
@@ -123,7 +130,11 @@ def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     t = asked.strength(fit.theta, mix[0], along)
     # where curvature does not vary at all there is nothing to judge
     if not asked.scarce and not (t < asked.least).any():
-        return replace(fit, strength=t)
+        if not (asked.noisy and asked.bends and (t < PLAIN).any()):
+            return replace(fit, strength=t)
+        off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
+        if off is not None and not (np.abs(asked.coefficients @ off) > LARGE * errors).any():
+            return replace(fit, strength=t, bias=off)
     found = replace(fit, strength=t, outcome=Outcome.WEAK)
     return replace(found, sets=score_sets(found, asked))
 

@@ -57,6 +57,8 @@ class Fit:
         Statistic and degrees of freedom of the specification test.
     sets : tuple of ScoreSet
         Of a weak fit: what the scores cannot reject, coefficient by coefficient.
+    bias : array (p,), optional
+        By how much theta is off on average, as far as is known; whoever tells the estimate takes it off.
     """
 
     theta: Array
@@ -70,6 +72,7 @@ class Fit:
     strength: Array | None = None
     contrasts: tuple[float, int] | None = None
     sets: tuple[ScoreSet, ...] = ()
+    bias: Array | None = None
 
     @property
     def converged(self) -> bool:

@@ -108,6 +108,13 @@ def check_weights(weights: Mapping[str, Any] | None) -> Mapping[str, float] | No
     return MappingProxyType({str(member): _finite(f"the weight of {member!r}", w) for member, w in weights.items()})
 
 
+def check_bias(bias: Mapping[str, Any], names: tuple[str, ...]) -> Mapping[str, float]:
+    """Return what was taken off some coefficients."""
+    if not set(bias) <= set(names):
+        raise ParameterError("a bias is of a coefficient that there is not")
+    return MappingProxyType({str(name): _finite(f"the bias of {name!r}", off) for name, off in bias.items()})
+
+
 def check_curves(curves: Mapping[str, Any] | None, names: tuple[str, ...]) -> Mapping[str, Curve]:
     """Return curves by the coefficients they are of.
 

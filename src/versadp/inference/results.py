@@ -23,6 +23,7 @@ from versadp.estimation.strength import SEEN
 from versadp.inference import storage
 from versadp.inference.checks import (
     check_array,
+    check_bias,
     check_covariance,
     check_curves,
     check_level,
@@ -93,6 +94,9 @@ class Results:
     curves : mapping of str to Curve, optional
         Of coefficients whose intervals are had by inverting a score, and not from a standard error: a quantile's
         corrected distribution function. Their standard error is the interval's half width over its normal quantile.
+    bias : mapping of str to float, optional
+        What was taken off coefficients: the bias that noise leaves in few records, in which score and curvature go
+        together. It is a part of a standard error, and not worth a pass over many records.
 
     Examples
     --------
@@ -124,6 +128,7 @@ class Results:
     curves: Mapping[str, Curve] = field(default_factory=dict)
     trust: Trust = field(default_factory=Trust)
     classes: tuple[str, ...] = ()
+    bias: Mapping[str, float] = field(default_factory=dict)
     more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
 
     def __post_init__(self) -> None:
@@ -149,6 +154,7 @@ class Results:
             design=read_terms(self.design, names),
             curves=check_curves(self.curves if self.converged else {}, names),
             classes=tuple(map(str, self.classes)),
+            bias=check_bias(self.bias, names),
         )
         _ = self.link  # which refuses what is no link
         if (self.link.name == "softmax") != bool(self.classes) or len(names) % max(len(self.classes) - 1, 1):

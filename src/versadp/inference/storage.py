@@ -2,7 +2,8 @@
 
 Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
 curves, for intervals by inversion, version 3 what an answer can be trusted for, version 4 the levels of categories,
-version 5 the classes of a response; results without are written as the versions before have them.
+version 5 the classes of a response, version 6 the bias that was taken off; results without are written as the versions
+before have them.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 MAX_RESULTS = 64 * 2**20
-_VERSION = 5
+_VERSION = 6
 _FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "curves": (2, {}),
     "trust": (3, Trust().as_numbers()),
     "levels": (4, {}),
     "classes": (5, []),
+    "bias": (6, {}),
 }
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 5 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 6 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class SavedResults:
     trust: Trust
     levels: Mapping[str, tuple[Any, ...]]
     classes: tuple[str, ...]
+    bias: Mapping[str, float]
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
@@ -97,6 +100,7 @@ class SavedResults:
             trust=results.trust,
             levels={} if terms is None else {name: tuple(each) for name, each in terms.levels.items()},
             classes=results.classes,
+            bias=results.bias,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,6 +146,7 @@ class SavedResults:
             trust=Trust.read(data["trust"]),
             levels={_text("levels", name): _levels(levels) for name, levels in _entries("levels", data["levels"])},
             classes=_texts("classes", data["classes"]),
+            bias=_weights("bias", data["bias"]),
         )
 
     def arguments(self) -> dict[str, Any]:

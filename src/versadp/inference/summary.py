@@ -105,6 +105,9 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         notes.append(
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
+    if results.converged and results.bias:
+        most = max(abs(off) / float(results.bse[name]) for name, off in results.bias.items())
+        notes.append(f"a bias of up to {most:.2g} standard errors, which noise leaves in few records, was taken off")
     if not results.converged:
         notes.append(f"Weak: {results.outcome.happened}.")
         if any(row["estimate"] is None for row in table):

@@ -223,7 +223,8 @@ def _attempt(
     groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
     tested = small if rows > SAMPLE_ROWS else family
     few = _part(family, sample, choice.seed)
-    asked = Asked(family, few, tested, small, problem.scale, groups, theta, bends, _scarce(model, line))
+    noisy = choice.method == "efficient" and bool(problem.blocks)
+    asked = Asked(family, few, tested, small, problem.scale, groups, theta, bends, _scarce(model, line), noisy)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked

@@ -64,7 +64,8 @@ def results(
         Of the draws.
     """
     problem, found = answer.problem, answer.fit
-    theta, cov = problem.to_user(found.theta, found.cov) if found.converged or found.weak else (None, None)
+    at = found.theta if found.bias is None else found.theta - found.bias
+    theta, cov = problem.to_user(at, found.cov) if found.converged or found.weak else (None, None)
     size, error = effective_size(answer, seed) if found.converged else (None, None)
     return Results(
         theta,
@@ -84,6 +85,7 @@ def results(
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
         trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
+        bias=_bias(answer),
         more_sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
     )
 
@@ -100,6 +102,12 @@ def _strengths(answer: Answer) -> dict[str, float]:
     """Return strengths by coefficient; none where curvature does not vary and is none."""
     known = () if answer.fit.strength is None else np.clip(answer.fit.strength, -MOST, MOST).tolist()
     return {name: t for name, t in zip(answer.problem.names, known, strict=False) if not np.isnan(t)}
+
+
+def _bias(answer: Answer) -> dict[str, float]:
+    """Return what was taken off each coefficient."""
+    problem, off = answer.problem, answer.fit.bias
+    return {} if off is None else dict(zip(problem.names, (problem.scale @ off).tolist(), strict=True))
 
 
 def _test(answer: Answer) -> SpecificationTest | None:

@@ -114,6 +114,13 @@ class Regime:
         """Numbers of the coefficients that are judged."""
         return self.counted or tuple(range(len(self.names)))
 
+    @property
+    def within(self) -> tuple[float, float]:
+        """The range that what is estimated is known to lie in: that of its column, for a quantile of one."""
+        of = self.loss.of if isinstance(self.loss, vdp.losses.Quantile) else None
+        column = self.people.schema.columns[of] if isinstance(of, str) else None
+        return (column.lower, column.upper) if isinstance(column, vdp.Bounded) else (-np.inf, np.inf)
+
     def mechanism(self) -> vdp.Mechanism:
         """Return what releases the records; a target is solved once."""
         return _mechanism(self)

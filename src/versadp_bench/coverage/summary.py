@@ -108,7 +108,7 @@ def summarise(
     fair = [line for line in lines if line["raw"]["outcome"] == FOUND]
     answered = sum(line["outcome"] in ANSWERS for line in fair)
     names, judged = regime.names, regime.judged
-    every = tuple(coefficient(names[j], j, truth[j], lines) for j in judged)
+    every = tuple(coefficient(names[j], j, truth[j], lines, regime.within) for j in judged)
     pvalues = [line["pvalue"] for line in lines if "pvalue" in line]
     noticed = sum(pvalue < LEVEL for pvalue in pvalues)
     if regime.misuse is None:

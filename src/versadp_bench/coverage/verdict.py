@@ -3,7 +3,8 @@
 A coefficient holds if
 
 - 92 to 98.5% of the intervals of answered fits cover the truth; those without an end cover, and where 5% or more are of
-  that kind there is no upper limit;
+  that kind there is no upper limit; a quantile lies in its column's range, and an interval that ends where the range
+  does has no end of its own on that side;
 - the bias of what is called "converged" is below a quarter of its standard error, the spread of the estimates.
 
 A row holds if each of its coefficients does, and if 98% of the fits are answered ("converged" or "weak") among those
@@ -87,15 +88,18 @@ class Coefficient:
             yield Finding(f"{self.name} is off by {self.bias:+.2f} se", not far)
 
 
-def coefficient(name: str, j: int, truth: float, lines: Sequence[dict[str, Any]]) -> Coefficient:
-    """Summarise one coefficient over replications."""
+def coefficient(
+    name: str, j: int, truth: float, lines: Sequence[dict[str, Any]], within: tuple[float, float] = (-np.inf, np.inf)
+) -> Coefficient:
+    """Summarise one coefficient, which lies within a range, over replications."""
     answered = [line for line in lines if line["outcome"] in ANSWERS]
     ends = np.array([line["interval"][j] for line in answered], dtype=float).reshape(-1, 2)
     estimate = np.array([line["estimate"][j] for line in answered], dtype=float)
     sure = np.array([line["outcome"] == "converged" for line in answered], dtype=bool)
     wrong = estimate - truth
-    unbounded = ~np.isfinite(ends).all(axis=1)
-    covered = unbounded | ((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
+    endless = ~np.isfinite(ends).all(axis=1)
+    unbounded = endless | (ends[:, 0] <= within[0]) | (ends[:, 1] >= within[1])
+    covered = endless | ((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
     raw = [line["raw"] for line in lines if line["raw"]["outcome"] == FOUND]
     widths = np.array([2 * float(ndtri(0.975)) * each["error"][j] for each in raw])
     raw_wrong = np.array([each["estimate"][j] for each in raw]) - truth
@@ -107,7 +111,7 @@ def coefficient(name: str, j: int, truth: float, lines: Sequence[dict[str, Any]]
         int(unbounded.sum()),
         _relative_bias(wrong[sure]),
         int(sure.sum()),
-        float(np.median(np.where(unbounded, np.inf, ends[:, 1] - ends[:, 0])) / np.median(widths))
+        float(np.median(np.where(endless, np.inf, ends[:, 1] - ends[:, 0])) / np.median(widths))
         if answered and raw
         else np.nan,
         float(np.sqrt((known**2).mean() / (raw_wrong**2).mean())) if known.size and raw else np.nan,
