@@ -66,7 +66,7 @@ WRONG = {
 
 
 def test_every_entry_is_among_the_wrong_ones():
-    since = {"curves", "trust", "levels", "classes"}  # which version 1 has not
+    since = {"curves", "trust", "levels", "classes", "bias"}  # which version 1 has not
     assert set(WRONG) == {each.name for each in dataclasses.fields(SavedResults)} - since
 
 
@@ -97,6 +97,20 @@ def test_levels_and_classes_are_saved_and_checked(tmp_path):
         Results.from_dict(code)
     old = {name: value for name, value in saved.items() if name != "classes"} | {"version": 4, "link": "logistic"}
     assert Results.from_dict(old).classes == ()
+
+
+def test_what_was_taken_off_is_saved_and_checked(tmp_path):
+    given = {"loss": "squared", "method": "efficient", "bias": {"x": 0.02}}
+    result = Results([0.1, 0.2], np.eye(2), ("1", "x"), "converged", 9, **given)
+    result.save(tmp_path / "results.json")
+    assert Results.load(tmp_path / "results.json") == result
+    saved = result.to_dict()
+    assert saved["version"] == 6
+    for wrong in ({"z": 0.1}, {"x": "much"}, {"x": np.inf}, [0.1], None):
+        with pytest.raises(ParameterError):
+            Results.from_dict(saved | {"bias": wrong})
+    old = {name: value for name, value in saved.items() if name != "bias"} | {"version": 5}
+    assert Results.from_dict(old).bias == {}
 
 
 def test_curves_are_saved_and_version_1_is_read(tmp_path):

@@ -2,8 +2,9 @@
 
 Where every coefficient's curvature stands out from its own sampling error (`strength.py`), a minimum is an estimate and
 its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`scoreset.py`): one that is
-strong by itself is still wrong where another that it depends on is. A solver that found no minimum has failed for want
-of curvature if some curvature where it ended cannot be told from none: that is weak too. Otherwise it failed.
+strong by itself is still wrong where another that it depends on is. A loss with kinks keeps its estimate beside them, if
+its curvature can be seen at all. A solver that found no minimum has failed for want of curvature if some curvature where
+it ended cannot be told from none: that is weak too. Otherwise it failed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ PASSES = 20_000  # over records, for all sets of a fit
 WORK = 50_000_000  # records times coefficients that all passes may look at
 PLAIN = 25.0  # strength from which on bias is a small part of a standard error, and not worth a pass
 LARGE = 0.5  # standard errors: a bias beyond has terms of higher order, which nobody knows
-KINKED = 5.0  # below, Wald intervals of losses with kinks cover too little; their bends vary more
 REACH = 0.25  # standard deviations of the score, over which curvature is judged where there is no estimate
 
 
@@ -58,7 +58,7 @@ class Asked:
         Where the solver started.
     bends : bool
         False for a loss that may have kinks: what bends there is what smooths it, and differs from record to record
-        too much to be held to quite the same measure.
+        too much to be held to the same measure.
     scarce : bool
         True where hardly any record tells of a quantile: then a fit is weak, however it bends.
     noisy : bool
@@ -79,7 +79,7 @@ class Asked:
     @property
     def least(self) -> float:
         """The strength below which a coefficient is weak."""
-        return STRONG if self.bends else KINKED
+        return STRONG if self.bends else SEEN
 
     def strength(self, theta: Array, weights: Array, along: Array) -> Array:
         """Return t of the curvature along directions."""
@@ -130,11 +130,14 @@ def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     t = asked.strength(fit.theta, mix[0], along)
     # where curvature does not vary at all there is nothing to judge
     if not asked.scarce and not (t < asked.least).any():
-        if not (asked.noisy and asked.bends and (t < PLAIN).any()):
-            return replace(fit, strength=t)
+        found = replace(fit, strength=t)
+        if not asked.bends:
+            return replace(found, sets=score_sets(found, asked)) if (t < STRONG).any() else found
+        if not asked.noisy or not (t < PLAIN).any():
+            return found
         off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
         if off is not None and not (np.abs(asked.coefficients @ off) > LARGE * errors).any():
-            return replace(fit, strength=t, bias=off)
+            return replace(found, bias=off)
     found = replace(fit, strength=t, outcome=Outcome.WEAK)
     return replace(found, sets=score_sets(found, asked))
 

@@ -56,7 +56,7 @@ class Fit:
     contrasts : tuple of float and int, optional
         Statistic and degrees of freedom of the specification test.
     sets : tuple of ScoreSet
-        Of a weak fit: what the scores cannot reject, coefficient by coefficient.
+        What the scores cannot reject, coefficient by coefficient, where a normal interval would not hold.
     bias : array (p,), optional
         By how much theta is off on average, as far as is known; whoever tells the estimate takes it off.
     """

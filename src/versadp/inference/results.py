@@ -86,7 +86,7 @@ class Results:
     advice : str, optional
         What to do about an outcome other than "converged".
     trust : Trust, optional
-        Strengths of the coefficients, score sets of a weak fit, the specification test.
+        Strengths of the coefficients, score sets where normal intervals would not hold, the specification test.
     more_sets : callable, optional
         What gives score sets of a fit that is not weak; it is not saved.
     classes : tuple of str, optional
@@ -231,14 +231,15 @@ class Results:
         level : float
         kind : str
             "wald" by standard errors, which a weak fit has not; "score" by what the scores cannot reject, with ends
-            that may be infinite; "auto" (default) is score sets for a weak fit, and Wald otherwise.
+            that may be infinite; "auto" (default) is score sets for a weak fit and where a loss with kinks bends
+            little, and Wald otherwise.
         alpha : float, optional
             1 - level, as statsmodels has it, in place of a level.
         """
         if alpha is not None:
             level = 1 - inputs.number("alpha", alpha, 0, 1, open_low=True, open_high=True)
         self.need_estimate(sure=kind == "wald")
-        if kind == "score" or (kind == "auto" and not self.converged):
+        if kind == "score" or (kind == "auto" and (self.trust.sets or not self.converged)):
             sets, level = self._score_sets, check_level(level)
             return NamedArray([sets[name].interval(level) for name in self.names], self.names)
         if kind not in {"auto", "wald"}:
@@ -251,9 +252,9 @@ class Results:
     @cached_property
     def _score_sets(self) -> Mapping[str, ScoreSet]:
         """Score sets of all coefficients; the whole line of those that have none."""
-        if self.converged and self.more_sets is None:
+        if self.converged and not self.trust.sets and self.more_sets is None:
             raise EstimationError("there are no score sets of this fit", hint="fit again: files have them of weak fits")
-        found = self.trust.sets if self.more_sets is None else self.more_sets()
+        found = self.trust.sets or (self.more_sets() if self.more_sets is not None else {})
         return {name: found.get(name, ScoreSet.nothing()) for name in self.names}
 
     def specification_test(self) -> SpecificationTest:

@@ -101,10 +101,12 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
     members = ", ".join(f"{member} {weight:.3g}" for member, weight in (results.weights or {}).items())
     notes = [f"combination of {members}"] if members else []
     if results.curves:
-        half = "its standard error is half of the 95% interval over 1.96"
+        half = "it holds also where a bootstrap, in which quantiles jump, is too short; se is half its length over 1.96"
         notes.append(
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
+    if results.converged and results.trust.sets:
+        notes.append("intervals are what the scores cannot reject: how a loss with kinks bends is hardly known here")
     if results.converged and results.bias:
         most = max(abs(off) / float(results.bse[name]) for name, off in results.bias.items())
         notes.append(f"a bias of up to {most:.2g} standard errors, which noise leaves in few records, was taken off")
