@@ -55,6 +55,19 @@ def test_score_sets_of_a_strong_fit_are_its_wald_intervals():
     assert (found.conf_int() == wald).all()
 
 
+def test_intervals_of_a_median_that_bends_little_are_score_sets(tmp_path):
+    found = vdp.fit(released(2, scale=0.3, rate=0.2, n=1000), FORMULA, loss="check")
+    assert found.converged
+    assert 2 < min(found.trust.strength.values()) < 7
+    wald, sets = np.asarray(found.conf_int(kind="wald")), np.asarray(found.conf_int(kind="score"))
+    assert (np.asarray(found.conf_int()) == sets).all()
+    assert not np.allclose(sets, wald, rtol=1e-3)
+    assert sets == pytest.approx(wald, abs=0.5 * (wald[:, 1] - wald[:, 0]).max())
+    assert "cannot reject" in str(found.summary())
+    found.save(tmp_path / "found.json")
+    assert (np.asarray(vdp.Results.load(tmp_path / "found.json").conf_int()) == sets).all()
+
+
 def test_weights_by_a_noisy_column_are_refused_and_by_a_public_one_read():
     release = released(3)
     for weights in ("a", release.to_pandas()["a"].abs()):
