@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import time
 
 import numpy as np
@@ -38,10 +39,20 @@ def sign_part(folder, rows):
     sign(folder, rows=rows, parts=[part.to_dict()])
 
 
+def waits(*_):
+    raise AssertionError("it waits for somebody to write")
+
+
 def quickly(act, *kinds, match=None):
     begun = time.perf_counter()
-    with pytest.raises(kinds, match=match):
-        act()
+    before = signal.signal(signal.SIGALRM, waits)
+    signal.alarm(30)
+    try:
+        with pytest.raises(kinds, match=match):
+            act()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     assert time.perf_counter() - begun < 5
 
 
