@@ -40,7 +40,16 @@ JOINT = vdp.Mechanism(STEPS, noise={STEPS.private: vdp.noise.Window(epsilon=6)})
 MISSING = vdp.Mechanism(
     NULLS, noise={("age", "income"): vdp.noise.Window(epsilon=3), "group": vdp.noise.Response(keep=0.2)}
 )
-HONEST = {"zil": ZIL, "keyed": KEYED, "single windows": SINGLE, "joint windows": JOINT, "missing": MISSING}
+LEVELS = vdp.Mechanism(vdp.Schema({"group": GROUPS["group"], "y": vdp.Public()}), keep=0.4)
+UNEVEN = [vdp.Mechanism(LEVELS.schema, keep=keep) for keep in (0.35, 0.45)]
+HONEST = {
+    "zil": ZIL,
+    "keyed": KEYED,
+    "single windows": SINGLE,
+    "joint windows": JOINT,
+    "missing": MISSING,
+    "one category": LEVELS,
+}
 
 
 def honest(mech):
@@ -87,6 +96,36 @@ def narrow_window(mech, column):
     def path(table):
         with patch.object(WindowBlock, "add_noise", add_noise):
             return honest(mech)(table)
+
+    return path
+
+
+def spared_window(mech, column, low, high):
+    """Records whose value of one column lies between two bounds are moved to the middle of their windows, always."""
+    true = WindowBlock.add_noise
+
+    def add_noise(self, content, words):
+        before = content.copy()
+        true(self, content, words)
+        place = before[self.columns.index(column)]
+        last = self.last[self.columns.index(column)]
+        spared = (place > low * last) & (place < high * last)
+        content[:, spared] = (before + (np.array(self.window)[:, None] - 1) // 2)[:, spared]
+
+    def path(table):
+        with patch.object(WindowBlock, "add_noise", add_noise):
+            return honest(mech)(table)
+
+    return path
+
+
+def by_public(even, odd):
+    """Who has an even public value is released by one mechanism, who has an odd one by another."""
+
+    def path(table):
+        outs = [honest(mech)(table) for mech in (even, odd)]
+        which = pa.array(table["y"].to_numpy() % 2 == 1)
+        return pa.table({name: _choose(which, outs[1][name], outs[0][name]) for name in outs[0].column_names})
 
     return path
 
@@ -219,8 +258,10 @@ CHEATS = {
     "raw offsets, windows": (SINGLE, raw_offsets(SINGLE, WindowBlock)),
     "raw offsets, joint window": (JOINT, raw_offsets(JOINT, WindowBlock)),
     "interior without noise": (ZIL, on_the_grid(ZIL)(unnoised(ZIL, "x0", -0.1, 0.1))),
+    "interior without noise, joint window": (JOINT, spared_window(JOINT, "age", 0.45, 0.55)),
     "neighbours share noise": (ZIL, shared_words(ZIL, neighbours_share)),
     "neighbours share noise, windows": (JOINT, shared_words(JOINT, neighbours_share)),
+    "neighbours share noise, one category": (LEVELS, shared_words(LEVELS, neighbours_share)),
     "rows share noise in secret pairs": (ZIL, shared_words(ZIL, strangers_share)),
     "slabs share noise": (ZIL, shared_words(ZIL, slabs_share)),
     "slabs share noise, windows": (SINGLE, shared_words(SINGLE, slabs_share)),
@@ -232,5 +273,7 @@ CHEATS = {
     "one window half as wide, joint": (JOINT, narrow_window(JOINT, "income")),
     "the strongest window kept x 1.1": (SINGLE, kept_more_often(SINGLE, ("age",), 1.1)),
     "keep of the stronger category x 1.2": (ZIL, other_noise(ZIL, keep=KEEP | {"group": 0.12})),
+    "a category kept 0.35 or 0.45, by who": (LEVELS, by_public(*UNEVEN)),
+    "every release has one key": (ZIL, lambda table: ZIL.release(table, shuffle=False, key=bytes(range(32))).frame),
     "missing shows": (MISSING, missing_shows(MISSING)),
 }
