@@ -14,6 +14,7 @@ import versadp as vdp
 from versadp.auditing import through_files
 from versadp.auditing.law import law_holds, surprise
 from versadp.auditing.neighbours import all_pairs
+from versadp.auditing.records import without_target
 from versadp.noise.words import Keystream
 from versadp_tests.cheats import CHEATS, HONEST, ZIL, grouped, honest
 
@@ -60,7 +61,7 @@ def test_pairs_in_the_interior_and_off_the_grid_tell_by_themselves():
 
 
 def test_events_just_above_the_floor_tell_by_themselves():
-    """Too many unchanged records, where the claimed epsilon is 4: the rest of delta there is below what is too many."""
+    """Too many unchanged records: what is left of delta above its floor is less than what is too many."""
     mech = vdp.Mechanism(vdp.Schema({"a": vdp.Bounded(0, 1), "b": vdp.Bounded(0, 1)}), scale=2.0, exact_rate=0.05)
     more = vdp.Mechanism(mech.schema, scale=2.0, exact_rate=0.06)
     result = vdp.audit(mech, n=100_000, path=honest(more))
@@ -84,6 +85,13 @@ def test_a_path_that_sorts_or_loses_rows_is_refused():
         vdp.audit(ZIL, n=2000, path=lambda table: ZIL.release(table).frame)
     with pytest.raises(vdp.errors.ParameterError, match="1,999 of 2,000"):
         vdp.audit(ZIL, n=2000, path=lambda table: honest(ZIL)(table).slice(1))
+
+
+def test_noise_that_was_calibrated_for_a_shuffle_is_audited_by_itself():
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1), "y": vdp.Public()})
+    mech = vdp.calibrate(schema, epsilon=1, delta=1e-6, shuffled=100_000)
+    assert vdp.audit(mech, n=2000, confidence=CERTAIN).passed
+    assert without_target(mech) == mech  # the same words for the same key
 
 
 def test_a_path_that_changes_public_columns_fails():

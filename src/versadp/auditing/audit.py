@@ -25,6 +25,7 @@ from versadp.auditing.candidates import candidates
 from versadp.auditing.law import Verdict, law_holds
 from versadp.auditing.neighbours import Pair, all_pairs, released
 from versadp.auditing.order import order_holds
+from versadp.auditing.records import plain_path
 from versadp.release.release import Release
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def audit(
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     profile = mechanism.privacy(unit) if claim is None else claim
     attacked = Claim(profile, _deltas(profile, delta))
-    path = path or (lambda table: mechanism.release(table, shuffle=False).frame)
+    path = path or plain_path(mechanism)
     law = law_holds(mechanism, path, n, (1 - confidence) / 2, np.random.default_rng())
     pairs = all_pairs(mechanism, unit)
     error = (1 - confidence) * (1.0 if law is None else 0.5) / (2 * len(pairs))

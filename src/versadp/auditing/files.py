@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from versadp.auditing.records import without_target
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,6 +36,7 @@ def through_files(mechanism: Mechanism) -> ReleasePath:
     >>> path(pa.table({"x": [0.1, 0.5, 0.9], "pid": [1, 2, 3]})).num_rows
     3
     """
+    noise = without_target(mechanism)
 
     def path(table: pa.Table) -> pa.Table:
         import pyarrow.parquet as pq
@@ -46,7 +49,7 @@ def through_files(mechanism: Mechanism) -> ReleasePath:
             first = table.num_rows if mechanism.schema.id is None else table.num_rows // 2
             pq.write_table(table.slice(0, first), folder / "first.parquet")
             where: dict[str, Any] = {"state": folder / "state", "engine": "local"}
-            release_file(folder / "first.parquet", folder / "out", mechanism, shuffle=False, **where)
+            release_file(folder / "first.parquet", folder / "out", noise, shuffle=False, **where)
             if first < table.num_rows:
                 pq.write_table(table.slice(first), folder / "second.parquet")
                 append_file(folder / "out", folder / "second.parquet", **where)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from versadp.errors import ParameterError
-from versadp.release.path.order import is_sorted
+from versadp.release.path.order import row_hash
 from versadp.release.path.table import read_table, released_columns
 from versadp.schema import Bounded, Categorical
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.release.mechanism import Mechanism
     from versadp.schema import Column, Schema
 
     Array = NDArray[np.float64]
@@ -80,12 +81,27 @@ def table_of(schema: Schema, records: Mapping[str, Array], public: NDArray[np.in
     return pa.table(columns)
 
 
+def plain_path(mechanism: Mechanism) -> Path:
+    """Return the mechanism's own release, row by row, whatever number of records it was calibrated for."""
+    noise = without_target(mechanism)
+    return lambda table: noise.release(table, shuffle=False).frame
+
+
+def without_target(mechanism: Mechanism) -> Mechanism:
+    """Return the same noise, derived alike, that was calibrated for nothing."""
+    from versadp.release.mechanism import Mechanism
+
+    noise = Mechanism(mechanism.schema, noise={block.columns: block.spec for block in mechanism.blocks})
+    return noise.in_version(mechanism.version)
+
+
 def in_place(path: Path, table: pa.Table, schema: Schema) -> tuple[dict[str, Array], bool]:
     """Release a table whose rows must stay where they are; return it as numbers, and whether public columns stayed."""
     out = path(table)
     if out.num_rows != table.num_rows:
         raise ParameterError(f"the path returned {out.num_rows:,} of {table.num_rows:,} records")
-    if is_sorted({name: out[name] for name in schema.columns}):
+    hashes = row_hash({name: out[name] for name in schema.columns})
+    if hashes[0] < hashes[-1] and (hashes[1:] >= hashes[:-1]).all():
         raise ParameterError(
             "the path returns its rows sorted, so that noise cannot be held against records",
             hint="let it keep their order, as release(table, shuffle=False).frame does; the order is audited by itself",
