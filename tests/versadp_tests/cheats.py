@@ -42,6 +42,7 @@ MISSING = vdp.Mechanism(
 )
 LEVELS = vdp.Mechanism(vdp.Schema({"group": GROUPS["group"], "y": vdp.Public()}), keep=0.4)
 UNEVEN = [vdp.Mechanism(LEVELS.schema, keep=keep) for keep in (0.35, 0.45)]
+TWO = vdp.Mechanism(vdp.Schema(GROUPS), keep={"group": 0.2, "member": 0.4})
 HONEST = {
     "zil": ZIL,
     "keyed": KEYED,
@@ -49,6 +50,7 @@ HONEST = {
     "joint windows": JOINT,
     "missing": MISSING,
     "one category": LEVELS,
+    "two categories": TWO,
 }
 
 
@@ -272,7 +274,10 @@ CHEATS = {
     "one window half as wide": (SINGLE, narrow_window(SINGLE, "income")),
     "one window half as wide, joint": (JOINT, narrow_window(JOINT, "income")),
     "the strongest window kept x 1.1": (SINGLE, kept_more_often(SINGLE, ("age",), 1.1)),
-    "keep of the stronger category x 1.2": (ZIL, other_noise(ZIL, keep=KEEP | {"group": 0.12})),
+    "keep of the stronger category x 1.2": (
+        TWO,
+        honest(vdp.Mechanism(TWO.schema, keep={"group": 0.24, "member": 0.4})),
+    ),
     "a category kept 0.35 or 0.45, by who": (LEVELS, by_public(*UNEVEN)),
     "every release has one key": (ZIL, lambda table: ZIL.release(table, shuffle=False, key=bytes(range(32))).frame),
     "missing shows": (MISSING, missing_shows(MISSING)),
