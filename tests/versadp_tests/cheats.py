@@ -58,6 +58,10 @@ def honest(mech):
     return lambda table: mech.release(table, shuffle=False).frame
 
 
+def one_key(mech):
+    return lambda table: mech.release(table, shuffle=False, key=bytes(range(32))).frame
+
+
 def other_noise(mech, **changes):
     """The paper's mechanism with other numbers than it says."""
     parameters = {"scale": mech.scale, "exact_rate": mech.exact_rate, "keep": mech.keep} | changes
@@ -279,6 +283,7 @@ CHEATS = {
         honest(vdp.Mechanism(TWO.schema, keep={"group": 0.24, "member": 0.4})),
     ),
     "a category kept 0.35 or 0.45, by who": (LEVELS, by_public(*UNEVEN)),
-    "every release has one key": (ZIL, lambda table: ZIL.release(table, shuffle=False, key=bytes(range(32))).frame),
+    "every release has one key": (ZIL, one_key(ZIL)),
+    "every release has one key, one category": (LEVELS, one_key(LEVELS)),
     "missing shows": (MISSING, missing_shows(MISSING)),
 }
