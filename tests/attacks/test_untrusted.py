@@ -74,6 +74,19 @@ def test_a_small_file_of_many_records(saved):
     quickly(lambda: vdp.load(saved), ReleaseError, match="more records")
 
 
+def test_a_long_text_that_is_repeated(saved):
+    """A megabyte of text, once in the file and a hundred thousand times in the table, is 100 GB when it is read."""
+    codes = pa.array(np.zeros(100_000, np.int32))
+    texts = pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 2**20]))
+    table = pa.table({"age": pa.array(np.zeros(100_000)), "y": texts})
+    pq.write_table(table, saved / "part-00000.parquet", row_group_size=100_000)
+    assert (saved / "part-00000.parquet").stat().st_size < 10 * 2**20
+    sign_part(saved, 100_000)
+    release = vdp.load(saved)
+    for read in (lambda: release.frame, lambda: next(release.batches()), lambda: release.read(release.handles()[0])):
+        quickly(read, ReleaseError, match="MiB")
+
+
 @pytest.mark.parametrize("name", ["manifest.json", "part-00000.parquet"])
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "outside", "round"])
 def test_what_is_no_ordinary_file_of_the_folder(saved, name, kind):

@@ -66,10 +66,11 @@ def path(mech, *, kept=1.0, wider=0, residue=False, seed=0):
         out = {name: table[name] for name in table.column_names}
         for block in mech.blocks:
             places = mech.schema.columns
-            first = [table[name][0].as_py() for name in block.columns]  # all rows are copies of one record
+            columns = [table[name].to_pylist() for name in block.columns]
             for j, name in enumerate(block.columns):
-                first[j] = places[name].levels.index(first[j]) if block.category[j] else first[j]
-            content = np.repeat(np.array(first, dtype=float)[:, None], table.num_rows, axis=1)
+                if block.category[j]:
+                    columns[j] = [places[name].levels.index(level) for level in columns[j]]
+            content = np.array(columns, dtype=float)
             block.to_content(content)
             keep = rng.random(table.num_rows) < block.keep * kept
             for j, (w, n) in enumerate(zip(block.window, block.outputs, strict=True)):

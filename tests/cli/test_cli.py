@@ -161,5 +161,7 @@ def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
     mech.release(pd.DataFrame({"age": [30], "income": [1.0], "region": ["n"]})).save(tmp_path / "r")
     result = run("audit", str(tmp_path / "r"), *sure, "--format", "json", "--unit", "attribute")
     assert json.loads(result.output)[0]["passed"] is True
+    result = run("audit", str(tmp_path / "r"), "--files", "-n", "1000", "--confidence", "0.999999", "--format", "json")
+    assert json.loads(result.output)[0]["law"] is True
     assert run("audit").exit_code == 2
     assert run("audit", str(tmp_path / "r"), "--schema", schema).exit_code == 2

@@ -1,13 +1,15 @@
-"""An audit: run the real release path on two neighbouring records, and hold what it shows against what is claimed.
+"""An audit: run the real release path, and hold what it shows against what is claimed.
 
-Two verdicts, both with a stated chance of a false alarm:
+Three verdicts, with one stated chance of a false alarm for all of them together:
 
-- lower bounds on epsilon, at a few deltas: likely events tell at a large one, rare events at a small one. The event
-  that looks best on one half of the samples is tested on the other half, with Clopper-Pearson bounds on its
-  probability under both records: `epsilon >= log((q - delta) / p)`;
-- a band around the trade-off curve. By Dvoretzky, Kiefer and Wolfowitz all false-alarm and miss rates of the
+- lower bounds on epsilon for pairs of neighbouring records, at several deltas: likely events tell at a large one, rare
+  events just above delta's floor. The event that looks best on one half of the samples is tested on the other half,
+  with Clopper-Pearson bounds on its probability under both records: `epsilon >= log((q - delta) / p)`;
+- a band around each pair's trade-off curve. By Dvoretzky, Kiefer and Wolfowitz all false-alarm and miss rates of the
   likelihood-ratio test are within `sqrt(log(4/eta) / 2n)` of their estimates at once; the claimed curve must not lie
-  above the band.
+  above the band;
+- the law of the noise (`law.py`). A claim is for the worst pair: what is wrong with a record, a column or a row that is
+  not the worst need not contradict it, but contradicts the law that the claim was computed from.
 """
 
 from __future__ import annotations
@@ -18,28 +20,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp import inputs
-from versadp.auditing.candidates import Bits, candidates
-from versadp.auditing.neighbours import Pair, Releases, all_pairs, copies, worst_pair
+from versadp.auditing.bounds import Claim, curve, epsilon_found
+from versadp.auditing.candidates import candidates
+from versadp.auditing.law import Verdict, law_holds
+from versadp.auditing.neighbours import Pair, all_pairs, released
 from versadp.auditing.order import order_holds
+from versadp.auditing.records import plain_path
 from versadp.release.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from versadp.auditing.records import Path
     from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
 
     Array = NDArray[np.float64]
 
-THRESHOLDS = 400
+FEWEST = 1000  # releases of a record
+EPSILONS = (1.0, 2.0, 4.0, 8.0)  # claimed, at whose deltas a bound is looked for
+RARE = 1e-6  # above the floor of delta, where there is no pure epsilon
 _ORDER_WORDS = {
     None: "",
     True: "\n  order of rows: by their public hash, as a shuffled release has them",
     False: "\n  order of rows: NOT by their public hash: it may tell who is who",
 }
-RARE = 1e-6  # above the floor of delta, where there is no pure epsilon
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Audit:
     Attributes
     ----------
     passed : bool
-        True if neither verdict contradicts the claim.
+        True if no verdict contradicts what is claimed.
     epsilon_found : float
         Lower bound on epsilon at `delta`.
     epsilon_claimed : float
@@ -61,9 +66,15 @@ class Audit:
     alpha, beta : array
         The empirical trade-off curve; `band` is the error of both.
     pair : str
-        How the two records differ.
+        How the two records differ; of all pairs that were tried, the worst.
     order : bool, optional
         Whether the rows of a release stand in the order of their public hash, if it claims a shuffle.
+    law : bool, optional
+        Whether noise follows its law; None if no block says how to tell.
+    oddest : str
+        What departs most from that law.
+    p_value : float
+        Of it, corrected for all that was looked at.
     """
 
     passed: bool
@@ -80,16 +91,27 @@ class Audit:
     beta: Array
     pair: str
     order: bool | None = None
+    law: bool | None = None
+    oddest: str = ""
+    p_value: float = 1.0
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED: the claim does not hold"
         curve = "holds within the band" if self.excess <= 0 else f"lies above the band by {self.excess:.3g}"
         found = f"found at least {self.epsilon_found:.4g}, claimed {self.epsilon_claimed:.4g}"
         return (
-            f"Audit of one {self.unit}, {self.n:,} releases of each of two neighbours ({self.pair}): {verdict}\n"
-            f"  epsilon at delta {self.delta:.6g}: {found} ({self.confidence:.1%} confidence; {self.event})\n"
-            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)" + _ORDER_WORDS[self.order]
+            f"Audit of one {self.unit}, at {self.confidence:.4%} confidence: {verdict}\n"
+            f"  worst of all pairs of neighbours: {self.pair}, {self.n:,} releases of each\n"
+            f"  epsilon at delta {self.delta:.6g}: {found} ({self.event})\n"
+            f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)\n"
+            f"  noise against its law: {self._law_words()}" + _ORDER_WORDS[self.order]
         )
+
+    def _law_words(self) -> str:
+        if self.law is None:
+            return "not looked at: no block says where its outputs stand in it"
+        word = "follows it" if self.law else "DEPARTS from it"
+        return f"{word} (oddest: {self.oddest}; p-value {self.p_value:.2g})"
 
 
 def audit(
@@ -100,30 +122,35 @@ def audit(
     delta: float | None = None,
     confidence: float = 0.999,
     claim: PrivacyProfile | None = None,
-    path: Callable[[Any], Any] | None = None,
+    path: Path | None = None,
     thorough: bool = False,
 ) -> Audit:
     """Attack the real release path and report what it gives away.
+
+    Pairs of neighbouring records of all kinds are tried (opposite corners; far and near ones in the interior and off
+    the grid; of an attribute every one in turn), and noise is held against its law: record by record, column by
+    column, row by row. `docs/audit.md` says what is found with which power.
 
     Parameters
     ----------
     audited : Mechanism or Release
         Of a release that claims a shuffle the order of its rows is checked as well.
     n : int
-        Releases of each of the two records.
+        Releases of each record of the pair that is hardest to protect; the other pairs share as many, and so many
+        people are released to look at the law.
     unit : {"record", "attribute"}
         How the two records differ.
     delta : float, optional
-        Where epsilon is bounded; by default where the claimed epsilon is 1, where it is 4, and at delta's floor.
+        Where epsilon is bounded; by default where the claimed epsilon is 1, 2, 4, 8, and at delta's floor.
     confidence : float
-        Of each verdict.
+        That there is no false alarm, in all verdicts together.
     claim : PrivacyProfile, optional
         What is claimed; by default `mechanism.privacy(unit)`.
     path : callable, optional
-        What is audited, from a pyarrow.Table to one; by default the mechanism's own release.
+        What is audited, from a pyarrow.Table to one whose rows are in the same order; by default the mechanism's own
+        release. `versadp.auditing.through_files` makes the one through files.
     thorough : bool
-        Try pairs of all kinds, `n` releases of each record: opposite corners, far and near ones in the interior, and of
-        an attribute every one in turn. Confidence is then that of all verdicts together, and the worst is returned.
+        `n` releases of each record of every pair.
 
     Returns
     -------
@@ -136,86 +163,52 @@ def audit(
     True
     """
     mechanism, order = (audited.mechanism, order_holds(audited)) if isinstance(audited, Release) else (audited, None)
-    n = inputs.whole("n", n, 1000)
+    n = inputs.whole("n", n, FEWEST)
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     profile = mechanism.privacy(unit) if claim is None else claim
-    claims = {at: float(profile.epsilon(at)) for at in _deltas(profile, delta)}
-    pairs = all_pairs(mechanism, unit) if thorough else [worst_pair(mechanism, unit)]
-    plan = _Plan(mechanism, n, unit, claims, 1 - (1 - confidence) / len(pairs), profile)
-    results = [_audit(plan, pair, path or (lambda table: mechanism.release(table).frame)) for pair in pairs]
+    attacked = Claim(profile, _deltas(profile, delta))
+    path = path or plain_path(mechanism)
+    law = law_holds(mechanism, path, n, (1 - confidence) / 2, np.random.default_rng())
+    pairs = all_pairs(mechanism, unit)
+    error = (1 - confidence) * (1.0 if law is None else 0.5) / (2 * len(pairs))
+    plan = _Plan(mechanism, unit, attacked, error, path)
+    fewer = n if thorough else max(FEWEST, n // max(len(pairs) - 1, 1))
+    results = [_audit(plan, pair, fewer if at else n) for at, pair in enumerate(pairs)]
     worst = max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
-    return replace(worst, order=order, passed=worst.passed and order is not False)
+    passed = worst.passed and order is not False and (law is None or law.holds)
+    return replace(worst, order=order, passed=passed, confidence=confidence, **_found(law))
 
 
-def _deltas(profile: PrivacyProfile, delta: float | None) -> list[float]:
+def _found(law: Verdict | None) -> dict[str, Any]:
+    return {} if law is None else {"law": law.holds, "oddest": law.oddest, "p_value": law.p_value}
+
+
+def _deltas(profile: PrivacyProfile, delta: float | None) -> tuple[float, ...]:
     if delta is not None:
-        return [inputs.number("delta", delta, 0, 1)]
+        return (inputs.number("delta", delta, 0, 1),)
     pure = np.isfinite(profile.pure_epsilon)
     floor = profile.delta_floor if pure else profile.delta_floor + RARE * (1 - profile.delta_floor)
-    return sorted({max(float(profile.delta(epsilon)), floor) for epsilon in (1.0, 4.0)} | {floor})
+    return tuple(sorted({max(float(profile.delta(epsilon)), floor) for epsilon in EPSILONS} | {floor}))
 
 
 @dataclass(frozen=True)
 class _Plan:
     mechanism: Mechanism
-    n: int
     unit: str
-    claims: dict[float, float]
-    confidence: float
-    claim: PrivacyProfile
+    claim: Claim
+    error: float  # of each of two verdicts on a pair
+    path: Path
 
 
-def _audit(plan: _Plan, pair: Pair, path: Callable[[Any], Any]) -> Audit:
-    tables = Releases(*(_mixed(path(copies(plan.mechanism, r, plan.n))) for r in (pair.null, pair.other)))
-    found, ratio = candidates(plan.mechanism, pair, tables)
-    each = 1 - (1 - plan.confidence) / len(plan.claims)
-    bounds = {at: _epsilon(found, at, each) for at in plan.claims}
-    delta = max(bounds, key=lambda at: bounds[at][0] - plan.claims[at])
-    (epsilon, event), claimed = bounds[delta], plan.claims[delta]
-    alpha, beta = _curve(*ratio)
-    band = float(np.sqrt(np.log(4 / (1 - plan.confidence)) / (2 * plan.n)))
-    excess = float(np.max(plan.claim.beta(np.minimum(alpha + band, 1.0)) - (beta + band)))
+def _audit(plan: _Plan, pair: Pair, n: int) -> Audit:
+    found, ratio = candidates(plan.mechanism, pair, released(plan.mechanism, pair, n, plan.path))
+    claims = plan.claim.epsilons
+    bounds = {at: epsilon_found(found, at, plan.error / len(claims)) for at in claims}
+    delta = max(bounds, key=lambda at: bounds[at][0] - claims[at])
+    (epsilon, event), claimed = bounds[delta], claims[delta]
+    alpha, beta = curve(*ratio)
+    band = float(np.sqrt(np.log(4 / plan.error) / (2 * n)))
+    excess = float(np.max(plan.claim.misses(np.minimum(alpha + band, 1.0)) - (beta + band)))
     passed = bool(epsilon <= claimed and excess <= 0)
     verdict = epsilon, claimed, event, excess, band, alpha, beta, pair.name
-    return Audit(passed, plan.n, plan.unit, delta, plan.confidence, *verdict)
-
-
-def _mixed(table: Any) -> Any:
-    """Return rows in an order that has nothing to do with what they hold: halves of them must be alike."""
-    return table.take(np.random.default_rng(0).permutation(table.num_rows))
-
-
-def _epsilon(found: dict[str, Bits], delta: float, confidence: float) -> tuple[float, str]:
-    """Choose the best event, in either direction, on one half and bound epsilon on the other."""
-    best: tuple[float, str, tuple[NDArray[np.bool_], NDArray[np.bool_]]] | None = None
-    for name, (null, other) in found.items():
-        half = null.size // 2
-        for rare, common in ((null, other), (other, null)):
-            promise = _bound(rare[:half], common[:half], delta, confidence)
-            if best is None or promise > best[0]:
-                best = (promise, name, (rare, common))
-    assert best is not None
-    _, name, (rare, common) = best
-    half = rare.size // 2
-    return _bound(rare[half:], common[half:], delta, confidence), name
-
-
-def _bound(rare: NDArray[np.bool_], common: NDArray[np.bool_], delta: float, confidence: float) -> float:
-    """Return `log((q - delta) / p)` with q bounded below and p above, each at half of the error."""
-    from scipy.stats import beta
-
-    tail = (1 - confidence) / 2
-    p, q, n = int(rare.sum()), int(common.sum()), rare.size
-    upper = 1.0 if p == n else float(beta.isf(tail, p + 1, n - p))
-    lower = 0.0 if q == 0 else float(beta.ppf(tail, q, n - q + 1))
-    return max(0.0, float(np.log((lower - delta) / upper))) if lower > delta else 0.0
-
-
-def _curve(null: Array, other: Array) -> tuple[Array, Array]:
-    """Return false alarms and misses of the likelihood-ratio test at many thresholds."""
-    order = [np.sort(null), np.sort(other)]
-    pooled = np.sort(np.concatenate(order))
-    t = np.unique(pooled[np.linspace(0, pooled.size - 1, THRESHOLDS).astype(int)])
-    alpha = 1 - np.searchsorted(order[0], t, side="right") / null.size
-    beta = np.searchsorted(order[1], t, side="right") / other.size
-    return alpha, beta
+    return Audit(passed, n, plan.unit, delta, 1 - plan.error, *verdict)

@@ -42,7 +42,7 @@ def candidates(mechanism: Mechanism, pair: Pair, releases: Releases) -> tuple[di
     """Return events by name, and the log likelihood ratios of all releases of the two records."""
     ratio = scores(mechanism, pair, releases.null), scores(mechanism, pair, releases.other)
     found = _thresholds(*ratio)
-    seen = [events(mechanism, pair, table) for table in releases]
+    seen = [events(mechanism, pair, each) for each in releases]
     for name in seen[0]:
         found[name] = Bits(seen[0][name], seen[1][name])
     for name, (null, other) in labels(mechanism, releases).items():

@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.schema import Bounded, Categorical
+from versadp.auditing.records import as_numbers, table_of, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from versadp.auditing.records import Path
     from versadp.noise import Block
     from versadp.release.mechanism import Mechanism
     from versadp.schema import Column
 
     Array = NDArray[np.float64]
+    Seen = Mapping[str, Array]  # released columns as numbers
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,18 @@ class Pair:
 
 
 class Releases(NamedTuple):
-    """What was released of many copies of the two records."""
+    """What was released of many copies of the two records, as numbers."""
 
-    null: Any
-    other: Any
+    null: Seen
+    other: Seen
+
+
+def released(mechanism: Mechanism, pair: Pair, n: int, path: Path) -> Releases:
+    """Release n copies of both records; rows are mixed, so that halves of them are alike whatever the path sorted."""
+    order = np.random.default_rng().permutation(n)
+    tables = (path(copies(mechanism, record, n)) for record in (pair.null, pair.other))
+    seen = [{k: v[order] for k, v in as_numbers(table, mechanism.schema).items()} for table in tables]
+    return Releases(*seen)
 
 
 def worst_pair(mechanism: Mechanism, unit: str) -> Pair:
@@ -92,46 +102,25 @@ def all_pairs(mechanism: Mechanism, unit: str) -> list[Pair]:
 
 def _at(column: Column, share: float) -> float:
     """Return the value, or the number of the level, so far into a column."""
-    if isinstance(column, Bounded):
-        place = share if column.steps is None else round(share * column.steps) / column.steps
-        return column.lower + place * (column.upper - column.lower)
-    assert isinstance(column, Categorical)
-    return float(round(share * (len(column.levels) - 1)))
+    return float(value_at(column, np.array([share]))[0])
 
 
 def copies(mechanism: Mechanism, record: Mapping[str, float], n: int) -> Any:
     """Return a table of n copies of a record; public columns are 0."""
-    import pyarrow as pa
-
-    from versadp.release.path.dates import date_of
-    from versadp.schema import Dates
-
-    columns = {}
-    for name, column in mechanism.schema.columns.items():
-        value: Any = record.get(name, 0)
-        if np.isnan(value):
-            value = None
-        elif isinstance(column, Categorical):
-            value = column.levels[int(value)]
-        elif isinstance(column, Dates):
-            value = date_of(value, column)
-        columns[name] = pa.repeat(pa.scalar(value), n)
-    if mechanism.schema.id is not None:
-        columns[mechanism.schema.id] = pa.array(np.arange(n))
-    return pa.table(columns)
+    return table_of(mechanism.schema, {name: np.full(n, value) for name, value in record.items()})
 
 
-def scores(mechanism: Mechanism, pair: Pair, table: Any) -> Array:
+def scores(mechanism: Mechanism, pair: Pair, seen: Seen) -> Array:
     """Return the log likelihood ratio of `other` against `null` for each released record."""
-    ratios = [block.log_ratio(*_seen(block, mechanism, pair, table)) for block in mechanism.blocks]
+    ratios = [block.log_ratio(_of(block, seen), *_ends(block, pair)) for block in mechanism.blocks]
     return np.asarray(np.sum(ratios, axis=0))
 
 
-def events(mechanism: Mechanism, pair: Pair, table: Any) -> dict[str, NDArray[np.bool_]]:
+def events(mechanism: Mechanism, pair: Pair, seen: Seen) -> dict[str, NDArray[np.bool_]]:
     """Return what an attacker can look for beside the likelihood ratio."""
     found: dict[str, NDArray[np.bool_]] = {}
     for block in mechanism.blocks:
-        found |= block.events(*_seen(block, mechanism, pair, table))
+        found |= block.events(_of(block, seen), *_ends(block, pair))
     return found
 
 
@@ -139,27 +128,16 @@ def labels(mechanism: Mechanism, releases: Releases) -> dict[str, tuple[NDArray[
     """Return what an attacker can tabulate, under either record."""
     found: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
     for block in mechanism.blocks:
-        null, other = (block.labels(_released(block, mechanism, table)) for table in releases)
+        null, other = (block.labels(_of(block, seen)) for seen in releases)
         found |= {name: (null[name], other[name]) for name in null}
     return found
 
 
-def _released(block: Block, mechanism: Mechanism, table: Any) -> Array:
-    return np.stack([_values(table[name], mechanism.schema.columns[name]) for name in block.columns])
+def _of(block: Block, seen: Seen) -> Array:
+    """Return the released values of a block, (columns, rows)."""
+    return np.stack([seen[name] for name in block.columns])
 
 
-def _seen(block: Block, mechanism: Mechanism, pair: Pair, table: Any) -> tuple[Array, Array, Array]:
-    """Return the released values of a block, (columns, rows), and its values in the two records."""
-    null, other = (np.array([record[name] for name in block.columns]) for record in (pair.null, pair.other))
-    return _released(block, mechanism, table), null, other
-
-
-def _values(column: Any, declared: Column) -> Array:
-    """Return a released column as numbers, levels as their place, what is missing as NaN."""
-    import pyarrow as pa
-
-    from versadp.release.path.table import read_table
-    from versadp.schema import Schema
-
-    table = read_table(pa.table({"x": column}), Schema({"x": declared}), released=True)
-    return table.private["x"].astype(float)
+def _ends(block: Block, pair: Pair) -> list[Array]:
+    """Return a block's values in the two records."""
+    return [np.array([record[name] for name in block.columns]) for record in (pair.null, pair.other)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 import versadp as vdp
+from versadp.auditing import through_files
 from versadp.cli.options import percentages, style_option, unit_option
 from versadp.display.tables import render
 
@@ -21,7 +22,8 @@ from versadp.display.tables import render
 @click.option("-n", "--releases", type=click.IntRange(1000), default=1_000_000, show_default=True)
 @click.option("--delta", type=float, help="Where epsilon is bounded; default: at a few places.")
 @click.option("--confidence", type=float, default=0.999, show_default=True)
-@click.option("--thorough", is_flag=True, help="Pairs of all kinds: corners, in the interior, every attribute in turn.")
+@click.option("--thorough", is_flag=True, help="As many releases of every pair of records as of the worst.")
+@click.option("--files", is_flag=True, help="Audit the path through files: release, append, keys and parts.")
 @unit_option
 @style_option
 def audit(
@@ -34,6 +36,7 @@ def audit(
     delta: float | None,
     confidence: float,
     thorough: bool,
+    files: bool,
     unit: str,
     style: str,
 ) -> None:
@@ -49,7 +52,9 @@ def audit(
     else:
         assert schema is not None
         audited = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)
-    result = vdp.audit(audited, releases, unit=unit, delta=delta, confidence=confidence, thorough=thorough)
+    mechanism = audited.mechanism if isinstance(audited, vdp.Release) else audited
+    path = through_files(mechanism) if files else None
+    result = vdp.audit(audited, releases, unit=unit, delta=delta, confidence=confidence, path=path, thorough=thorough)
     if style == "text":
         click.echo(str(result))
     else:

@@ -231,6 +231,14 @@ class Block(ABC):
         """Return small whole numbers from 0 on that an attacker can read off released records, by name."""
         return {}
 
+    def ranks(self, seen: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:  # noqa: ARG002 - as above
+        """Return where released records stand in the law of the noise, given the true ones, by name (`ranks.py`).
+
+        Both are (columns, rows). If the law holds, ranks are even on (0, 1) and independent; NaN is what it never
+        gives. A block without ranks is audited by pairs of records only.
+        """
+        return {}
+
     # words ----------------------------------------------------------------------------------------------------------
 
     @abstractmethod

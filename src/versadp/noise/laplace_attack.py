@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.noise.ranks import laplace_ranks
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -47,3 +49,22 @@ def events(block: ZeroInflatedBlock, seen: Array, null: Array, other: Array) -> 
         found[f"some value just that of the {word} record"] = (seen == end[:, None]).any(axis=0)
         found[f"all values just those of the {word} record"] = (seen == end[:, None]).all(axis=0)
     return found
+
+
+def labels(block: ZeroInflatedBlock, seen: Array) -> dict[str, NDArray[np.int64]]:
+    """Return how far each value is from the grid, in 64ths of a step: nothing, if no raw offset survives."""
+    steps = (seen - np.array(block.lower)[:, None]) / block.step[:, None]
+    offset = np.rint(64 * (steps - np.rint(steps))).astype(np.int64) % 64
+    return {f"the offset of {name} from the grid": at for name, at in zip(block.columns, offset, strict=True)}
+
+
+def ranks(block: ZeroInflatedBlock, seen: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
+    """Return the ranks of the noise's radius and direction; NaN where a value is not on the grid, to the last bit."""
+    places, content = np.rint((seen - np.array(block.lower)[:, None]) / block.step[:, None]), truth.copy()
+    again = places.copy()
+    block.to_values(again)
+    block.to_content(content)
+    found = laplace_ranks(places - content, block.sigma_steps, block.exact_rate, rng)
+    found[:, (again != seen).any(axis=0)] = np.nan
+    names = [f"size of the noise in {', '.join(block.columns)}", *(f"direction of {name}" for name in block.columns)]
+    return dict(zip(names, found, strict=True))

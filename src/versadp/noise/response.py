@@ -21,6 +21,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec, Stratum
 from versadp.noise.points import How, Points
+from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.settings import check_rate
 from versadp.schema import Categorical
 
@@ -169,6 +170,16 @@ class ResponseBlock(Block):
         self.to_content(pair)
         step = np.log1p(self.levels * self.keep / (1 - self.keep))
         return np.asarray(step * ((seen[0] == pair[0, 1]).astype(float) - (seen[0] == pair[0, 0]).astype(float)))
+
+    def ranks(self, seen: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """Return the ranks of the coin and of the level; NaN for levels that there are not."""
+        places, content = seen.copy(), truth.copy()
+        self.to_content(places)
+        self.to_content(content)
+        found = keep_or_redraw_ranks(places, content, np.ones(1), np.array([self.levels]), keep=self.keep, rng=rng)
+        possible = (places >= 0) & (places < self.levels) & (places == np.rint(places))
+        found[:, ~(possible | (np.isnan(places) & np.isnan(content)))[0]] = np.nan
+        return {f"whether {self.column} is kept": found[0], f"level of {self.column}": found[1]}
 
     def sentences(self, rows: int | None) -> list[str]:  # noqa: ARG002 - for blocks that count records
         """Return what the statement says."""

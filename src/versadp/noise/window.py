@@ -45,6 +45,7 @@ from versadp.noise.block import Blanket, Block, Spec, Stratum
 from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, window_decoders, window_median
 from versadp.noise.points import How, Points, product
+from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
@@ -391,15 +392,37 @@ class WindowBlock(Block):
         }
 
     def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:
-        """Return where outputs stand: on their lattice, in a window, on even or odd points."""
-        found, most = {}, 64
-        for name, z, w, n in zip(self.columns, self._places(seen), self.window, self.outputs, strict=True):
+        """Return where outputs stand: on their lattice, in a window, on even or odd points, between two points."""
+        found: dict[str, NDArray[np.int64]] = {}
+        most = 64
+        exact = (seen - self._lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2
+        offsets = np.rint(most * np.nan_to_num(exact - np.rint(exact))).astype(np.int64) % most
+        found |= {f"the offset of {name} from the lattice": at for name, at in zip(self.columns, offsets, strict=True)}
+        for name, z, w, n in zip(self.columns, np.rint(exact), self.window, self.outputs, strict=True):
             place = np.clip(np.nan_to_num(z, nan=n - 1), 0, n - 1).astype(np.int64)
             found[f"the place of {name}"] = place * min(n, most) // n
             found[f"the parity of {name}"] = place % 2
             if w > 2:
                 found[f"the residue of {name}"] = place % w * min(w, most) // w
         return found
+
+    def ranks(self, seen: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """Return the ranks of the coin and of each column's place; NaN for what no window gives."""
+        content, places = truth.copy(), self._places(seen)
+        self.to_content(content)
+        again, private = places.copy(), ~np.isnan(self._missing)
+        self.to_values(again)
+        ends = np.add(self.last, self.window)[:, None]
+        value = (again == seen) & (places >= 0) & (places < ends) & ~np.isnan(content)
+        unknown = np.isnan(seen) & (private | np.isnan(content))
+        # what is missing stands for a window of outputs
+        drawn = ends + np.floor(rng.random(places.shape) * np.array(self.window)[:, None])
+        places = np.where(np.isnan(seen) & private, drawn, places)
+        sizes = np.array(self.window), np.array(self.outputs)
+        found = keep_or_redraw_ranks(places, content, *sizes, keep=self.keep, rng=rng)
+        found[:, ~(value | unknown).all(axis=0)] = np.nan
+        names = [f"whether {' + '.join(self.columns)} is kept", *(f"place of {name}" for name in self.columns)]
+        return dict(zip(names, found, strict=True))
 
     # words ----------------------------------------------------------------------------------------------------------
 

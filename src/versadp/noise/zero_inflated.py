@@ -269,6 +269,14 @@ class ZeroInflatedBlock(Block):
         """Return what no density knows of: values off the grid, low bits, values that hit a record."""
         return attack.events(self, seen, null, other)
 
+    def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:
+        """Return where values lie between two points of the grid."""
+        return attack.labels(self, seen)
+
+    def ranks(self, seen: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """Return the ranks of the noise's radius and direction."""
+        return attack.ranks(self, seen, truth, rng)
+
     # words ----------------------------------------------------------------------------------------------------------
 
     def sentences(self, rows: int | None) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from versadp.errors import ParameterError, ReleaseError, VersadpError
@@ -99,14 +100,15 @@ class Folder:
     def read(self) -> pa.Table:
         """Return all records."""
         with _Reading():
-            return pa.concat_tables([pq.ParquetFile(self._check(part)).read() for part in self.manifest.parts])
+            return pa.concat_tables([unpacked(self._file(part).read()) for part in self.manifest.parts])
 
     def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the records part by part, at most `rows` at a time; with `columns` these alone are read."""
         names = self._names(columns)
         for part in self.manifest.parts:
-            with _Reading(), pq.ParquetFile(self._check(part)) as file:
-                for batch in file.iter_batches(rows, columns=names):
+            with _Reading(), self._file(part) as file:
+                for packed in file.iter_batches(rows, columns=names):
+                    batch = unpacked(packed)
                     yield batch if names is None else batch.select(names)
 
     @property
@@ -139,8 +141,8 @@ class Folder:
         part = next((part for part in self.manifest.parts if part.name == handle.file), None)
         if part is None:
             raise ParameterError(f"the release has no part {handle.file!r}", hint="take handles from this folder")
-        with _Reading(), pq.ParquetFile(self._check(part)) as file:
-            table = file.read_row_group(handle.group, columns=names)
+        with _Reading(), self._file(part) as file:
+            table = unpacked(file.read_row_group(handle.group, columns=names))
         return table if names is None else table.select(names)
 
     def _names(self, columns: Sequence[str] | None) -> list[str] | None:
@@ -150,6 +152,10 @@ class Folder:
                 raise ParameterError(f"the release has no column {name!r}", hint="columns are those of the schema")
         return None if columns is None else list(columns)
 
+    def _file(self, part: PartFile) -> pq.ParquetFile:
+        """Open a part; texts stay in their dictionaries, each once, until it is known how long they are together."""
+        return pq.ParquetFile(self._check(part), read_dictionary=list(self.mechanism.schema.columns))
+
     def _check(self, part: PartFile) -> Path:
         """Return the part's path once its bytes are what the manifest says."""
         if (self._opening, part.name) not in _checked:
@@ -157,6 +163,19 @@ class Folder:
                 raise spoilt(f"{part.name} was changed after release")
             _checked.add((self._opening, part.name))
         return self.path / part.name
+
+
+def unpacked(rows: Any) -> Any:
+    """Return records with their texts written out, unless they would be longer than a group may be."""
+    for at, column in enumerate(rows.columns):
+        if pa.types.is_dictionary(column.type):
+            chunks = getattr(column, "chunks", [column])
+            for chunk in chunks:
+                length = pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
+                if length > MOST_BYTES:
+                    raise spoilt(f"texts of a group would unpack to more than {MOST_BYTES // 2**20} MiB")
+            rows = rows.set_column(at, rows.schema.names[at], column.cast(pa.large_string()))
+    return rows
 
 
 def open_folder(path: str | Path) -> Folder:
