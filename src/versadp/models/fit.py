@@ -36,6 +36,7 @@ from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
+from versadp.models.quantile import smoothed_quantile
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
@@ -169,6 +170,9 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     if problem.quantile is not None:
         if begin is not None:
             _sized(begin, problem)
+        smoothed = smoothed_quantile(problem, problem.quantile) if choice.is_free and problem.blocks else None
+        if smoothed is not None:
+            return Answer(problem, smoothed.fit, sample, said=smoothed.said)
         return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
     problem = in_basis(problem, sample)
     attempts = [(1.0, True)]
