@@ -30,6 +30,8 @@ from versadp.estimation import (
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.basis import in_basis
+from versadp.models.choosing import few_points, less_varying
+from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import expanded, line_in_closed_form, serves
 from versadp.models.given import record_weights, vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
@@ -186,7 +188,9 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         found, last, asked = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
         if found.converged:
             break
-    return Answer(last, judged(found, asked), sample, asked)
+    if choice.method != "naive" and found.converged:
+        refuse_coarse(last, found)
+    return Answer(last, judged(found, asked), sample, asked, {"correction": last.taken} if last.taken else {})
 
 
 def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
@@ -218,7 +222,12 @@ def _attempt(
         problem = replace(problem, model=replace(model, steps=steps))
     else:
         closed = choice.is_free and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
-        problem, theta = closed or _begun(problem, sample, line, factor)
+        if closed and not model.loss.smooth and few_points(problem):
+            problem, theta = less_varying(
+                closed, _begun(problem, sample, line, factor), sample, choice.engine, choice.seed
+            )
+        else:
+            problem, theta = closed or _begun(problem, sample, line, factor)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)

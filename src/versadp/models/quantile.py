@@ -4,7 +4,7 @@
 
 A step asks for what a window has erased: its decoder varies as w, without bound on a fine lattice. One that rises over
 a bandwidth b varies as w/b, and is off by no more than `b⁴ |f'''|/8`, since H has no second moment. So b is taken where
-that is a fifth of the standard error, for the scale that residuals of a normal law have around the quantile, on its
+that is a tenth of the standard error, for the scale that residuals of a normal law have around the quantile, on its
 denser side. Where F_b and F_{b/2} differ by more than their difference varies the law is rougher than that, and b is
 halved; below one lattice step the step of the indicator itself is undone, on the lattice. At the bounds of the column
 its law is continued as in a mirror. All is a function of how often each output was
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PILOT = 0.02  # of the column's width
 COARSE, PASSES = 240, 3
-BIAS, ALLOWED = 0.069, 0.2  # of a normal law, at most, times (b/sd)⁴; in standard errors
+BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
 APART, HALVINGS = 3.0, 3  # standard errors of a difference that tells of a rougher law
 LEVEL = 0.95  # of the interval that a standard error is taken from
 UNSEEN = 16  # lattice points in a bandwidth: what is straight in between is as good

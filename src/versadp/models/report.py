@@ -13,6 +13,7 @@ from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.trust import MOST, SpecificationTest, Trust
+from versadp.models.wanted import records_wanted
 from versadp.noise import Extension, How
 from versadp.noise.cut import cut_chance
 
@@ -208,6 +209,18 @@ def _blurred(problem: Problem) -> dict[str, str]:
     return {"kinks smoothed over": f"±{expansion.blur * unit:.3g}"}
 
 
+def _in_numbers(answer: Answer) -> list[str]:
+    """Return how many records it would take, as far as these tell."""
+    if answer.asked is None or isinstance(answer.problem.model, CustomModel):
+        return []
+    least = records_wanted(answer.asked, answer.fit.n)
+    if least is None or least <= answer.fit.n:
+        return []
+    if not np.isfinite(least):
+        return ["these records tell nothing of how many would do: squared loss needs least of them"]
+    return [f"with this noise it takes about {least:,.0f} records or more, and these are {answer.fit.n:,}"]
+
+
 def _advice(answer: Answer, method: str) -> str | None:
     found = answer.fit
     if found.converged:
@@ -216,6 +229,8 @@ def _advice(answer: Answer, method: str) -> str | None:
     facts = [found.outcome.advice]
     if rate is not None:
         facts.append(f"the exact_rate of this release is {rate:g}")
+    elif answer.problem.blocks:  # which have none
+        facts = [found.outcome.advice.replace("exact_rate", "epsilon"), *_in_numbers(answer)]
     if method != "efficient":
         facts.append(f"method 'efficient' may find what {method!r} does not")
     return "; ".join(facts)
