@@ -43,7 +43,7 @@ def refuse_coarse(problem: Problem, found: Fit) -> None:
 
 
 def rounding_shift(problem: Problem, found: Fit) -> Array | None:
-    """Return by how many standard errors each coefficient would move; None if nothing was rounded, or nobody can tell."""
+    """Return by how many standard errors each coefficient would move; None if nothing was rounded, or none can tell."""
     model, hessian = problem.model, found.hessian
     if not isinstance(model, LinearModel) or hessian is None or not any(problem.rounded.values()):
         return None

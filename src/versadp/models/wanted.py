@@ -2,8 +2,9 @@
 
     t = mean/(sd/√n)      of the curvatures v'[s_i(theta + h v) - s_i(theta - h v)]/2h
 
-in the direction v that bends least is what a fit is judged by (`estimation/strength.py`), and it grows as √n. Where curvature is lost in noise its mean is
-not known, but it is not more than a standard error above what was found, give or take: that many records or more.
+in the direction v that bends least is what a fit is judged by (`estimation/strength.py`), and it grows as √n. Where
+curvature is lost in noise its mean is not known, but it is not more than a standard error above what was found, give
+or take: that many records or more.
 """
 
 from __future__ import annotations
