@@ -3,6 +3,7 @@
     points          the product of the inverses of the blocks that a model touches        any loss, any blocks
     closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
                     by level: points of categories, closed forms of the numbers on each of their levels
+                    by column: squares of functions of one column each, undone on its lattice
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
@@ -20,6 +21,7 @@ from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
+from versadp.correction.separable import Separable, as_separable
 from versadp.correction.signed import Rows, Signed, stratified
 from versadp.correction.stencil import Stencil
 from versadp.correction.strata import Stratified, as_stratified
@@ -38,6 +40,7 @@ __all__ = [
     "RecordModel",
     "Records",
     "Rows",
+    "Separable",
     "ShareModel",
     "Signed",
     "Stencil",
@@ -45,6 +48,7 @@ __all__ = [
     "argument_of",
     "as_expanded",
     "as_linear",
+    "as_separable",
     "as_stratified",
     "stratified",
 ]

@@ -175,9 +175,17 @@ class Expanded:
         return value, np.ones(len(moved)) @ moved
 
     def held(self, y: Array) -> Array:
-        """Return a public response where it matters to the loss."""
+        """Return a public response where it matters to the loss; beyond, its distance counts by its logarithm.
+
+        All at one place would be an atom, of which a series that is near a blurred loss knows nothing.
+        """
         low, high = self.expansion.held
-        return y if self.model.response >= 0 or low == -np.inf else np.clip(y, low, high)
+        if self.model.response >= 0 or low == -np.inf:
+            return y
+        inside, blur = np.clip(y, low, high), self.expansion.blur
+        if not blur:
+            return inside
+        return np.asarray(inside + np.sign(y - inside) * blur * np.log1p(np.abs(y - inside) / blur))
 
     def _trains(self, theta: Array) -> list[tuple[tuple[complex, ...], Train]]:
         """Return the waves of an expansion that turn alike, and how they do."""

@@ -113,7 +113,7 @@ def series(place: Place) -> tuple[Expansion, IndexLaw]:
     argument, public = place.argument, place.form.public_response
     for _ in range(BLURS if place.blur else 1):
         held = argument.held(law.low, law.high, place.blur) if public else (-np.inf, np.inf)
-        own = replace(place, form=replace(place.form, expansion=Expansion(held=held)))
+        own = replace(place, form=replace(place.form, expansion=Expansion(held=held, blur=place.blur)))
         around = own.law(law)
         base = 2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width)
         found, shift = _nearest(own, around, base)

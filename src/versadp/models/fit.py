@@ -30,12 +30,15 @@ from versadp.estimation import (
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.basis import in_basis
+from versadp.models.choosing import few_points, less_varying
+from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import expanded, line_in_closed_form, serves
 from versadp.models.given import record_weights, vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
+from versadp.models.quantile import smoothed_quantile
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
@@ -169,6 +172,9 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     if problem.quantile is not None:
         if begin is not None:
             _sized(begin, problem)
+        smoothed = smoothed_quantile(problem, problem.quantile) if choice.is_free and problem.blocks else None
+        if smoothed is not None:
+            return Answer(problem, smoothed.fit, sample, said=smoothed.said)
         return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
     problem = in_basis(problem, sample)
     attempts = [(1.0, True)]
@@ -182,7 +188,9 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         found, last, asked = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
         if found.converged:
             break
-    return Answer(last, judged(found, asked), sample, asked)
+    if choice.method != "naive" and found.converged:
+        refuse_coarse(last, found)
+    return Answer(last, judged(found, asked), sample, asked, {"correction": last.taken} if last.taken else {})
 
 
 def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
@@ -214,7 +222,12 @@ def _attempt(
         problem = replace(problem, model=replace(model, steps=steps))
     else:
         closed = choice.is_free and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
-        problem, theta = closed or _begun(problem, sample, line, factor)
+        if closed and not model.loss.smooth and few_points(problem):
+            problem, theta = less_varying(
+                closed, _begun(problem, sample, line, factor), sample, choice.engine, choice.seed
+            )
+        else:
+            problem, theta = closed or _begun(problem, sample, line, factor)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     family, small = _families(problem, choice, sample)

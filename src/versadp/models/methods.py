@@ -30,12 +30,14 @@ from versadp.correction import (
     Laplacian,
     LinearModel,
     RecordModel,
+    Separable,
     Signed,
     Stencil,
     Stratified,
     argument_of,
     as_expanded,
     as_linear,
+    as_separable,
     as_stratified,
 )
 from versadp.errors import ParameterError
@@ -116,12 +118,17 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def _in_closed_form(problem: Problem) -> Expanded | Stratified | None:
-    """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses."""
+def _in_closed_form(problem: Problem) -> Expanded | Stratified | Separable | None:
+    """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses.
+
+    Squares of functions of a column need no more than that it lies on a lattice.
+    """
     if isinstance(problem.model, CustomModel):
         return None
     expansion = problem.expansion or problem.model.loss.expansion()
-    return None if expansion is None else undone(problem, expansion)
+    if expansion is None:
+        return None
+    return undone(problem, expansion) or as_separable(problem.model, problem.units, problem.blocks, expansion)
 
 
 def undone(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Expanded | Stratified | None:

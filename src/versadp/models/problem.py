@@ -9,7 +9,7 @@ column has its zero. Coefficients and covariance are mapped back linearly.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical, Dates, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -72,6 +72,10 @@ class Problem:
         Columns of the model whose values may be missing: it is fitted to the records in which none is.
     expansion : Expansion, optional
         The loss as a series, where its index lies.
+    rounded : mapping of str to float
+        Numbers that may lie between the points of their lattice, and how far apart these are.
+    taken : str
+        Which of two corrections was taken, and what was predicted of the other; nothing where there was one only.
     """
 
     model: AnyModel
@@ -86,6 +90,8 @@ class Problem:
     quantile: Question | None = None
     nullable: tuple[str, ...] = ()
     expansion: Expansion | None = None
+    rounded: Mapping[str, float] = field(default_factory=dict)
+    taken: str = ""
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
@@ -240,7 +246,18 @@ def _formula_problem(
         if design.response in {MIXED, CODED}:
             model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
-    return replace(problem, nullable=nullable)
+    return replace(problem, nullable=nullable, rounded=_rounded(touched, schema))
+
+
+def _rounded(blocks: tuple[Block, ...], schema: Schema) -> dict[str, float]:
+    """Return the numbers of blocks that were rounded to a lattice, though their values may lie anywhere."""
+    out = {}
+    for block in blocks:
+        for name in block.columns:
+            column = schema.columns[name]
+            if isinstance(column, Bounded) and column.steps is None and (lattice := block.lattice(name)) is not None:
+                out[name] = lattice.step
+    return out
 
 
 def _wants_codes(design: Design, loss: IndexLoss, schema: Schema) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,12 @@ from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.trust import MOST, SpecificationTest, Trust
+from versadp.models.wanted import records_wanted
 from versadp.noise import Extension, How
 from versadp.noise.cut import cut_chance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from versadp.correction import Records
     from versadp.estimation import Asked, Curve, Fit
@@ -26,18 +27,22 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 EPSILON = 4.0
-FEW = 2000  # numbers that points of a record may take
+FEW, NUMBERS = 2000, 10_000_000  # numbers that points of a record may take, and of all records
 HARDLY = 0.5  # of a size, as its standard error: then it is not told
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A fit, the problem that it solves, a part of the records in memory, and what further questions are asked of."""
+    """A fit, the problem that it solves, a part of the records in memory, and what further questions are asked of.
+
+    `said` is what the summary says of how it was found.
+    """
 
     problem: Problem
     fit: Fit
     sample: Records
     asked: Asked | None = None
+    said: Mapping[str, str] = field(default_factory=dict)
 
 
 def results(
@@ -76,7 +81,7 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else problem.design.formula,
-        header=header(release) | _blurred(problem),
+        header=header(release) | _blurred(problem) | dict(answer.said),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
@@ -152,14 +157,14 @@ def raw_share(answer: Answer, seed: int) -> tuple[float | None, float | None]:
     if found.hessian is None or units.exact_rate == 0 or not problem.blocks or isinstance(model, CustomModel):
         return None, None
     rng = np.random.default_rng([seed, 0xACE])
-    few = answer.sample
-    if few.rows > 20_000:  # at random: files are often sorted
-        few = few.take(rng.choice(few.rows, 20_000, replace=False))
-    if few.weight is not None:  # scores carry a weight each, and their products two
-        few = replace(few, weight=few.weight**2)
-    form = _few_points(problem)
+    form, few = _few_points(problem), answer.sample
     if form.points > FEW:
         return None, None
+    rows = min(20_000, NUMBERS // form.points)
+    if few.rows > rows:  # at random: files are often sorted
+        few = few.take(rng.choice(few.rows, rows, replace=False))
+    if few.weight is not None:  # scores carry a weight each, and their products two
+        few = replace(few, weight=few.weight**2)
     points = form.prepare(few, rng)
     psi = model.score(points.rows, found.theta)
     squares = points.factor[0] * np.einsum("ip,ip->i", psi @ np.linalg.inv(found.hessian), psi)
@@ -212,6 +217,18 @@ def _blurred(problem: Problem) -> dict[str, str]:
     return {"kinks smoothed over": f"±{expansion.blur * unit:.3g}"}
 
 
+def _in_numbers(answer: Answer) -> list[str]:
+    """Return how many records it would take, as far as these tell."""
+    if answer.asked is None or isinstance(answer.problem.model, CustomModel):
+        return []
+    least = records_wanted(answer.asked, answer.fit.n)
+    if least is None or least <= answer.fit.n:
+        return []
+    if not np.isfinite(least):
+        return ["these records tell nothing of how many would do: squared loss needs least of them"]
+    return [f"with this noise it takes about {least:,.0f} records or more, and these are {answer.fit.n:,}"]
+
+
 def _advice(answer: Answer, method: str) -> str | None:
     found = answer.fit
     if found.converged:
@@ -220,6 +237,8 @@ def _advice(answer: Answer, method: str) -> str | None:
     facts = [found.outcome.advice]
     if rate is not None:
         facts.append(f"the exact_rate of this release is {rate:g}")
+    elif answer.problem.blocks:  # which have none
+        facts = [found.outcome.advice.replace("exact_rate", "epsilon"), *_in_numbers(answer)]
     if method != "efficient":
         facts.append(f"method 'efficient' may find what {method!r} does not")
     return "; ".join(facts)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders
+    from versadp.noise.lattice import Lattice
     from versadp.noise.points import How, Points
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
@@ -309,6 +310,10 @@ class Block(ABC):
 
     def waves(self, t: Complex) -> Waves | None:  # noqa: ARG002 - for blocks to override
         """Return what undoes the noise in waves `e^{i t'x}`, t (M, columns), around the centre of `products`."""
+        return None
+
+    def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - for blocks to override
+        """Return what undoes any function of one column, output by output; None where outputs are not few."""
         return None
 
     def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:

@@ -20,6 +20,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec, Stratum
+from versadp.noise.lattice import Lattice
 from versadp.noise.points import How, Points
 from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.settings import check_rate
@@ -225,6 +226,11 @@ class ResponseBlock(Block):
         out = [Stratum({self.column: level}, each) for level, each in enumerate(weight)]
         # missing is the last level, or it is public and certain
         return [*out, Stratum({self.column: self.levels}, unseen.astype(float))] if self.nulls == "public" else out
+
+    def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - one column
+        """Return the levels as a lattice without windows."""
+        hidden = int(self.nulls is True)
+        return Lattice(0.0, 1.0, self.levels - 1 - hidden, 1, self.keep, hidden) if self.keep else None
 
     def point_count(self, how: How) -> int:  # noqa: ARG002 - there is nothing to draw
         """Return the number of levels."""

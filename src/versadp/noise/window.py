@@ -44,6 +44,7 @@ from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec, Stratum
 from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, window_decoders, window_median
+from versadp.noise.lattice import Lattice
 from versadp.noise.points import How, Points, product
 from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.window_design import best_window, mean_variance
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 
 FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1
+FINEST = 2**18  # outputs of a column that are written out one by one
 EPSILONS = (1e-4, 30.0)
 
 
@@ -561,6 +563,14 @@ class WindowBlock(Block):
         if not self.kept or any(self.category):
             return None
         return complete_cases(self, released)
+
+    def lattice(self, column: str) -> Lattice | None:
+        """Return the column's lattice and window, with the coin of the block."""
+        j = self.columns.index(column)
+        if not self.kept or self.outputs[j] > FINEST:
+            return None
+        m, w = self.last[j], self.window[j]
+        return Lattice(self.bounds[j][0], float(self.step[j]), m, w, self.keep, self.outputs[j] - m - w)
 
     def point_count(self, how: How) -> int:
         """Return the points of the released record and of its draws; or all outputs, if they are few."""

@@ -1,0 +1,172 @@
+"""A quantile of one column that is kept up to a window: the corrected distribution function, smoothed a little.
+
+    F_b(t) = mean over records of psi[H((t - x)/b)],      H(u) = Φ(u) + u φ(u)/2       (`noise/lattice.py`)
+
+A step asks for what a window has erased: its decoder varies as w, without bound on a fine lattice. One that rises over
+a bandwidth b varies as w/b, and is off by no more than `b⁴ |f'''|/8`, since H has no second moment. So b is taken where
+that is a tenth of the standard error, for the scale that residuals of a normal law have around the quantile, on its
+denser side. Where F_b and F_{b/2} differ by more than their difference varies the law is rougher than that, and b is
+halved; below one lattice step the step of the indicator itself is undone, on the lattice. At the bounds of the column
+its law is continued as in a mirror. All is a function of how often each output was
+seen, so that records are read once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from versadp.correction import RecordModel
+from versadp.estimation import Curve, Fit, Outcome
+from versadp.losses.line import Line
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.estimation import Question
+    from versadp.models.problem import Problem
+    from versadp.noise.lattice import Lattice
+
+    Array = NDArray[np.float64]
+
+PILOT = 0.02  # of the column's width
+COARSE, PASSES = 240, 3
+BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
+APART, HALVINGS = 3.0, 3  # standard errors of a difference that tells of a rougher law
+LEVEL = 0.95  # of the interval that a standard error is taken from
+UNSEEN = 16  # lattice points in a bandwidth: what is straight in between is as good
+AT_ONCE = 4_000_000  # outputs times values
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How often each output of a column was released.
+
+    Attributes
+    ----------
+    lattice : Lattice
+    count, square : array (outputs,)
+        Sums of weights, and of their squares.
+    records : int
+        Records in which the column is not publicly missing.
+    """
+
+    lattice: Lattice
+    count: Array
+    square: Array
+    records: int
+
+    def coarser(self, bandwidth: float) -> Seen:
+        """Return outputs merged as far as a bandwidth does not see it."""
+        lattice = self.lattice.coarser(bandwidth / UNSEEN)
+        fine = np.arange(self.lattice.drawn.size)
+        place = np.where(fine < self.lattice.shown, fine // lattice.merged, lattice.shown)
+        count, square = (np.bincount(place, each, lattice.drawn.size) for each in (self.count, self.square))
+        return Seen(lattice, count.astype(float), square.astype(float), self.records)
+
+    def scores(self, t: Array, bandwidth: float, tau: float, *, less: float | None = None) -> tuple[Array, Array]:
+        """Return `F_b(t) - tau` and its standard error; `less`: its difference from that of another bandwidth."""
+        law, x, n = self.lattice.smooth(self.count), self.lattice.values, self.records
+        mean, error = np.empty(t.size), np.empty(t.size)
+        size = max(1, AT_ONCE // self.lattice.drawn.size)
+        for start in range(0, t.size, size):
+            some = slice(start, start + size)
+            v = _below(x, t[some], bandwidth) - (tau if less is None else _below(x, t[some], less))
+            psi = self.lattice.corrected(v, law)
+            mean[some] = self.count @ psi / n
+            error[some] = np.sqrt(np.maximum(self.square @ psi**2 / n - mean[some] ** 2, 0.0) / max(n - 1, 1))
+        return mean, error
+
+
+class Smoothed(NamedTuple):
+    """A quantile, and what the summary says of it."""
+
+    fit: Fit
+    said: dict[str, str]
+
+
+def smoothed_quantile(problem: Problem, question: Question) -> Smoothed | None:
+    """Return a quantile of one column; None if it is not kept up to a window."""
+    model = problem.model
+    if not isinstance(model, RecordModel) or not isinstance(model.of, str) or question.bounds is None:
+        return None
+    (block,) = problem.blocks
+    lattice = block.lattice(model.of)
+    if lattice is None or lattice.window == 1:
+        return None
+    seen = _seen(problem, lattice, problem.units.names.index(model.of))
+    grid = np.linspace(*question.bounds, COARSE)
+    bandwidth = _bandwidth(seen, grid, question.tau)
+    if bandwidth:
+        seen = seen.coarser(bandwidth)
+    else:
+        grid = lattice.values
+    curve = _curve(seen, grid, bandwidth, question.tau)
+    for _ in range(PASSES if bandwidth else 0):
+        more = curve.finer()
+        if not more.size:
+            break
+        curve = curve.joined(_curve(seen, more, bandwidth, question.tau))
+    curve = curve.told()
+    error = np.array([[curve.error_by(LEVEL) ** 2]])
+    found = Fit(np.array([curve.estimate]), error, Outcome.CONVERGED, seen.records, curve=curve)
+    return Smoothed(found, {"distribution smoothed over": f"±{bandwidth:.3g}"} if bandwidth else {})
+
+
+def _seen(problem: Problem, lattice: Lattice, column: int) -> Seen:
+    """Return how often each output was released: one pass over all records."""
+    count, square, records = np.zeros(lattice.drawn.size), np.zeros(lattice.drawn.size), 0
+    for handle in problem.source.handles():
+        for _, lot in problem.source.read(handle):  # type: ignore[arg-type] # an item of its own
+            assert lot.released is not None
+            place = lattice.places(lot.released[column])
+            known = place >= 0
+            weight = np.ones(place.size) if lot.weight is None else lot.weight
+            count += np.bincount(place[known], weight[known], lattice.drawn.size)
+            square += np.bincount(place[known], weight[known] ** 2, lattice.drawn.size)
+            records += int(known.sum())
+    return Seen(lattice, count, square, max(records, 1))
+
+
+def _curve(seen: Seen, t: Array, bandwidth: float, tau: float) -> Curve:
+    return Curve(t, *seen.scores(t, bandwidth, tau), seen.lattice.step / 2 if bandwidth else 0.0)
+
+
+def _bandwidth(seen: Seen, grid: Array, tau: float) -> float:
+    """Return over what to smooth; 0 for a step that is undone as it is."""
+    low, high = grid[0], grid[-1]
+    least = seen.lattice.step
+    pilot = max(PILOT * (high - low), least)
+    curve = _curve(seen.coarser(pilot), grid, pilot, tau)
+    error = max(float(np.interp(curve.estimate, curve.at, curve.error)), 1e-12)
+    share = np.clip(curve.rising + tau, 0.0, 1.0)
+    spread = Line(np.zeros(1), None, curve.at, share, tau * (1 - tau) / error**2).scale(tau)
+    found = (ALLOWED * error * np.sqrt(pilot) * spread**4 / BIAS) ** (1 / 4.5)
+    for _ in range(HALVINGS):
+        if found <= least:
+            break
+        some = seen.coarser(found / 2)
+        at = np.array([_curve(some, grid, found, tau).estimate])
+        apart, varies = some.scores(at, found, tau, less=found / 2)
+        if abs(apart[0]) < APART * varies[0]:
+            break
+        found /= 2
+    return float(found) if found > least else 0.0
+
+
+def _below(x: Array, t: Array, bandwidth: float) -> Array:
+    """Return `H((t - x)/b)`, (lattice points, values), mirrored at the ends of the lattice; without b `1{x <= t}`."""
+    if not bandwidth:
+        return (x[:, None] <= t).astype(float)
+    out = _rise((t - x[:, None]) / bandwidth)
+    out += _rise((t + x[:, None] - 2 * x[0]) / bandwidth) - 1
+    out += _rise((t + x[:, None] - 2 * x[-1]) / bandwidth)
+    return out
+
+
+def _rise(u: Array) -> Array:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(u) + u * np.exp(-(u**2) / 2) / np.sqrt(8 * np.pi))
