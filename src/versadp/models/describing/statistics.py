@@ -159,6 +159,8 @@ class Statistics:
         return mean, sd, notes
 
     def _quantiles(self, name: str) -> tuple[dict[float, Estimate], tuple[str, ...]]:
+        if not self.taus:
+            return {}, ()
         if name in self.layout.places:
             kept = np.concatenate(self.gathered.kept[self.layout.public.index(name)] or [np.empty(0)])
             return {tau: sample_quantile(np.sort(kept), tau, self.z) for tau in self.taus}, ()
