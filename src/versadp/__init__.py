@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from versadp.auditing.audit import audit
     from versadp.inference import Results, summary_col
     from versadp.models.bootstrap import bootstrap
+    from versadp.models.describing.describe import describe
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
@@ -48,6 +49,7 @@ _HOME = {
     "audit": "versadp.auditing.audit",
     "bootstrap": "versadp.models.bootstrap",
     "calibrate": "versadp.release.target.calibrate",
+    "describe": "versadp.models.describing.describe",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
     "plan": "versadp.release.target.plan",
@@ -74,6 +76,7 @@ __all__ = [
     "audit",
     "bootstrap",
     "calibrate",
+    "describe",
     "draft_schema",
     "engine",
     "errors",

@@ -19,6 +19,7 @@ _COMMANDS = {
     "append": "versadp.cli.append:append",
     "audit": "versadp.cli.audit:audit",
     "demo": "versadp.cli.demo:demo",
+    "describe": "versadp.cli.describe:describe",
     "finalize": "versadp.cli.finalize:finalize",
     "fit": "versadp.cli.fit:fit",
     "plan": "versadp.cli.plan:plan",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise import Block
+    from versadp.noise.steps import Bins
     from versadp.schema import Column
 
     Array = NDArray[np.float64]
@@ -51,6 +52,11 @@ class Histogram:
     def middle(self) -> Array:
         """The middle of each cell."""
         return (self.low + self.high) / 2
+
+    @property
+    def density(self) -> Array:
+        """Shares over the widths of their cells."""
+        return self.share / (self.high - self.low)
 
     @property
     def error(self) -> Array:
@@ -102,10 +108,51 @@ def natural_histogram(block: Block, column: str, declared: Column, seen: Array, 
     if np.isnan(seen).any():
         raise DataError(f"column {column!r} has missing values, of which a histogram knows nothing")
     outputs, counts = np.unique(seen, return_counts=True)
+    return likeliest(_kernel(block, column, outputs, ends), counts.astype(float), ends)
+
+
+def histogram_of_counts(
+    block: Block, column: str, declared: Column, counts: Array, cells: int = 64
+) -> Histogram | None:
+    """Return the natural histogram of a number from counts in the bins of its block, which has one more for missing.
+
+    None where the block has no bins, or does not say how likely its outputs are; missing values are left out, which is
+    right where it is public what is missing.
+    """
+    bins, ends = block.bins(column), block.cells(column, declared, cells)
+    if bins is None or ends is None or not counts[:-1].sum():
+        return None
+    if (np.diff(ends, axis=0) < bins.width).any():  # cells of single values: as far as half way to the next
+        between = (ends[1, :-1] + ends[0, 1:]) / 2
+        ends = np.stack([np.append(ends[0, 0], between), np.append(between, ends[1, -1])])
+    return likeliest(binned_kernel(block, column, bins, ends), counts[:-1], ends)
+
+
+def binned_kernel(block: Block, column: str, bins: Bins, ends: Array) -> Array:
+    """Return how likely the bins of a column's values are, given its cells, (bins, cells), up to a factor a bin."""
+    kernel = _kernel(block, column, bins.middles, ends)
+    return np.asarray(kernel * (np.diff(bins.edges) / bins.width)[:, None])
+
+
+def _kernel(block: Block, column: str, outputs: Array, ends: Array) -> Array:
     rows = max(AT_ONCE // len(ends.T), 1)
-    kernel = np.concatenate(
+    return np.concatenate(
         [block.law((column,), outputs[None, k : k + rows], *ends[:, None]) for k in range(0, outputs.size, rows)]
     )
+
+
+def likeliest(kernel: Array, counts: Array, ends: Array) -> Histogram:
+    """Return the shares of cells under which counts of outputs are likeliest.
+
+    Parameters
+    ----------
+    kernel : array (outputs, cells)
+        How likely each output is.
+    counts : array (outputs,)
+    ends : array (2, cells)
+    """
+    shown = counts > 0
+    kernel, counts = kernel[shown], counts[shown]
 
     def sums(_: Array, f: Array) -> Sums:
         total = kernel @ f[0]

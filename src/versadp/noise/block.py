@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from versadp.noise.cost import Decoders
     from versadp.noise.lattice import Lattice
     from versadp.noise.points import How, Points
+    from versadp.noise.steps import Bins
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -331,6 +332,17 @@ class Block(ABC):
 
     def units(self, centre: Array) -> Units | None:  # noqa: ARG002 - for blocks to override
         """Return units in which the noise is ZIL(r, I), if there are such: the shortcuts of `correction/` need them."""
+        return None
+
+    def bins(self, column: str) -> Bins | None:  # noqa: ARG002 - for blocks to override
+        """Return how the outputs of a number are counted, if counts of them tell all that one column tells."""
+        return None
+
+    def steps(self, column: str, t: Array) -> Array | None:  # noqa: ARG002 - for blocks to override
+        """Return what undoes the noise in `1{x <= t}`, in each of `bins`, (bins, t); 0 where x is missing.
+
+        It may be infinite: then it is what undoes the noise in whether there is a value. None without such an inverse.
+        """
         return None
 
     # likelihood -----------------------------------------------------------------------------------------------------

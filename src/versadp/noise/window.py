@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders
+    from versadp.noise.steps import Bins
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -639,6 +640,25 @@ class WindowBlock(Block):
         weight = np.concatenate([ones, ones, -ones, wide, -wide, np.ones(lost.size)])
         order = np.argsort(record, kind="stable")
         return Points(record[order], {self.columns[j]: low + step * place[order]}, weight[order])
+
+    def bins(self, column: str) -> Bins:
+        """Return a bin for each output, or for several where they are very many."""
+        from versadp.noise.steps import MOST, WINDOWED, Bins
+
+        j = self.columns.index(column)
+        most = MOST if self.window[j] == 1 else WINDOWED
+        outputs, step = self.last[j] + self.window[j], float(self.step[j])
+        low = self.bounds[j][0] - self.window[j] / 2 * step
+        return Bins(low, low + outputs * step, -(-outputs // most) * step)
+
+    def steps(self, column: str, t: Array) -> Array | None:
+        """Return the inverse of `1{x <= t}` on a lattice without windows."""
+        from versadp.noise.steps import MOST, lattice_steps
+
+        j = self.columns.index(column)
+        if self.window[j] > 1 or not self.kept or self.outputs[j] > MOST:
+            return None
+        return lattice_steps(self.bins(column), t, self.keep, self.outputs[j], hidden=self.nulls[j] is True)
 
     # likelihood -----------------------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.cost import Decoders
+    from versadp.noise.steps import Bins
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -397,6 +398,22 @@ class ZeroInflatedBlock(Block):
         record, draw = np.nonzero(weight.T)
         columns = {name: places[draw, record, j] for j, name in enumerate(self.columns)}
         return Points(record, columns, weight[draw, record])
+
+    def bins(self, column: str) -> Bins:
+        """Return bins finer than the second randomisation, and some outside the domain."""
+        from versadp.noise.steps import laplace_bins
+
+        j = self.columns.index(column)
+        bounds, grid = (self.lower[j], self.upper[j]), (float(self.step[j]), 2 ** self.bits[j])
+        return laplace_bins(bounds, float(self.sigma[j]), self.exact_rate, grid)
+
+    def steps(self, column: str, t: Array) -> Array | None:
+        """Return the doubly random correction of `1{x <= t}`; noise of one column is symmetric Laplace noise again."""
+        from versadp.noise.steps import laplace_steps
+
+        if not self.exact_rate:
+            return None
+        return laplace_steps(self.bins(column), t, float(self.sigma[self.columns.index(column)]), self.exact_rate)
 
     # likelihood -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,39 @@
+"""`versadp describe`: what a release folder tells of its columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import versadp as vdp
+from versadp.cli.options import style_option
+from versadp.display.tables import render
+from versadp.inference.checks import check_level
+
+if TYPE_CHECKING:
+    from versadp.models.describing.description import Description
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option("--quantile", type=float, multiple=True, help="A quantile; several may be given. Default: quartiles.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write histograms to a file.")
+@style_option
+def describe(folder: Path, level: float, quantile: tuple[float, ...], plot: Path | None, style: str) -> None:
+    """Describe the columns of the release in DIR: means, spreads, quantiles, shares, correlations, corrected."""
+    check_level(level, "--level")  # before the work
+    given = {"quantiles": quantile} if quantile else {}
+    found: Description = vdp.describe(folder, level=level, **given)  # type: ignore[arg-type] # quantiles alone
+    if style == "json":
+        click.echo(json.dumps(found.to_dict()))
+    elif style == "csv":
+        click.echo(render([*found.table, *found.correlation_table], "csv"), nl=False)
+    else:
+        click.echo(found.summary())
+    if plot is not None:
+        found.plot(plot)
+        click.echo(f"picture written to {plot}", err=True)

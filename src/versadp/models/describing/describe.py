@@ -1,0 +1,78 @@
+"""`describe`: what a release tells of all of its columns, in one pass over its records."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp import inputs
+from versadp.engine import as_engine
+from versadp.errors import ParameterError
+from versadp.inference.checks import check_level
+from versadp.models.describing.description import Description
+from versadp.models.describing.gathering import Gathered, gather, no_records
+from versadp.models.describing.layout import Layout
+from versadp.models.describing.statistics import Statistics
+from versadp.models.report import header
+from versadp.release.release import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from versadp.engine import Engine
+    from versadp.release.release import Release
+
+QUANTILES = (0.25, 0.5, 0.75)
+
+
+def describe(
+    release: Release | str | Path,
+    *,
+    level: float = 0.95,
+    quantiles: Sequence[float] = QUANTILES,
+    engine: str | Engine = "auto",
+) -> Description:
+    """Describe the columns of a release: means, spreads, quantiles, shares and correlations, corrected for its noise.
+
+    Parameters
+    ----------
+    release : Release, str or Path
+        A release, or the folder of one; a folder may be larger than memory.
+    level : float
+        Of the intervals.
+    quantiles : sequence of float
+    engine : str or Engine
+        Where the work runs, as for `fit`.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, versadp as vdp
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"age": rng.uniform(20, 80, 20_000), "member": rng.random(20_000) < 0.3})
+    >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90), "member": vdp.Categorical([False, True])})
+    >>> described = vdp.describe(vdp.calibrate(schema, epsilon=4).release(people))
+    >>> abs(described["age"].mean.value - 50) < 5 * described["age"].mean.error
+    True
+    >>> described["member"].shares[True].low < 0.35
+    True
+    """
+    opened = load(release) if isinstance(release, str | Path) else release
+    check_level(level)
+    taus = tuple(np.unique([inputs.number("quantiles", q, 0, 1, open_low=True, open_high=True) for q in quantiles]))
+    runner = as_engine(engine)
+    if runner.name == "processes":
+        raise ParameterError("describe does not run on processes", hint="use 'threads' or 'local'")
+    from scipy.special import ndtri
+
+    layout = Layout.of(opened)
+    found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
+    gathered = no_records(layout) if found is None else Gathered(*found)
+    statistics = Statistics(layout, gathered, float(ndtri(0.5 + level / 2)), tuple(map(float, taus)))
+    return Description(statistics, level, header(opened))

@@ -1,0 +1,184 @@
+"""What `describe` returns: a table, correlations, histograms, a summary and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.inference.coefficients import CoefTable
+from versadp.inference.named import NamedArray
+from versadp.inference.styles import as_style
+from versadp.models.describing.statistics import as_date
+from versadp.schema import Dates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from versadp.models.describing.estimates import Estimate
+    from versadp.models.describing.statistics import ColumnDescription, Statistics
+
+    Row = dict[str, str | float | None]
+
+
+class StatisticsTable(CoefTable):
+    """Rows `column, statistic, estimate, std_error, lower, upper`: text, HTML, CSV, JSON or pandas."""
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by column and statistic."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self)).set_index(["column", "statistic"])
+
+    def _repr_html_(self) -> str:
+        return as_style("html")("", {}, shown(self), ())
+
+
+class Description(Mapping[str, "ColumnDescription"]):
+    """What a release tells of its columns, corrected for its noise; by name, `description["age"].mean`.
+
+    Attributes
+    ----------
+    level : float
+        Of the intervals.
+    records : int
+    header : dict of str to str
+        Mechanism and guarantee.
+
+    Examples
+    --------
+    >>> import pandas as pd, versadp as vdp
+    >>> mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}), scale=0.25, exact_rate=0.2)
+    >>> described = vdp.describe(mech.release(pd.DataFrame({"age": [41.0] * 20_000})))
+    >>> described["age"].mean.low < 41 < described["age"].mean.high
+    True
+    >>> described.table[0]["statistic"], described.correlations.names
+    ('mean', ('age',))
+    """
+
+    def __init__(self, statistics: Statistics, level: float, header: dict[str, str]) -> None:
+        self._statistics = statistics
+        self._columns = {name: statistics.describe(name) for name in statistics.layout.columns}
+        self.level = level
+        self.records = statistics.gathered.rows
+        self.header = header
+        numbers = statistics.layout.numbers
+        self._pairs = {pair: statistics.correlation(*pair) for pair in combinations(numbers, 2)}
+
+    def __getitem__(self, name: str) -> ColumnDescription:
+        if name not in self._columns:
+            raise KeyError(f"there is no {name!r}; there are {', '.join(self._columns)}")
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"<Description: {self.records} records, {len(self)} column{'s' * (len(self) != 1)}>"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not told, and why."""
+        return tuple(note for column in self.values() for note in column.notes)
+
+    @property
+    def table(self) -> StatisticsTable:
+        """Statistics of all columns, one a row; what is not told is left empty."""
+        rows = [
+            _row(column.name, label, each, column.declared if label not in {"sd", "missing"} else None)
+            for column in self.values()
+            for label, each in column.rows()
+        ]
+        return StatisticsTable(rows, self.level)
+
+    @property
+    def correlations(self) -> NamedArray:
+        """Correlations of all numbers with each other; NaN where they are not told."""
+        names = self._statistics.layout.numbers
+        out = np.eye(len(names))
+        for (one, other), each in self._pairs.items():
+            i, j = names.index(one), names.index(other)
+            out[i, j] = out[j, i] = each.value
+        return NamedArray(out, names)
+
+    def correlation(self, one: str, other: str) -> Estimate:
+        """Return the correlation of two columns with its interval."""
+        found = self._pairs.get((one, other)) or self._pairs.get((other, one))
+        if found is None:
+            raise KeyError(f"there is no correlation of {one!r} and {other!r}: numbers have one")
+        return found
+
+    @property
+    def correlation_table(self) -> StatisticsTable:
+        """Correlations with their intervals, one pair a row."""
+        rows = [_row(one, f"correlation with {other}", each) for (one, other), each in self._pairs.items()]
+        return StatisticsTable(rows, self.level)
+
+    def summary(self, style: str = "text") -> str:
+        """Return all of it as text, html, latex or markdown."""
+        page = as_style(style)
+        facts = self.header | {"records": f"{self.records:,}"}
+        parts = [page("Description", facts, shown(self.table), self.notes)]
+        if self._pairs:
+            parts.append(page("Correlations", {}, shown(self.correlation_table), ()))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        return self.summary("html")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON can hold it."""
+        return {
+            "header": dict(self.header),
+            "records": self.records,
+            "level": self.level,
+            "table": self.table.for_json(),
+            "correlations": self.correlation_table.for_json(),
+            "notes": list(self.notes),
+        }
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw histograms of numbers and shares of categories with their intervals; write them if a path is given.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from versadp.display.pictures import bars
+
+        drawn: dict[str, Any] = {}
+        for name, column in self.items():
+            if (found := column.histogram) is not None:
+                drawn[name] = (found.middle, found.share, found.band(self.level), found.high - found.low)
+            elif any(each.told for each in column.shares.values()):
+                shares = {str(level): each for level, each in column.shares.items()}
+                ends = np.array([[each.low, each.high] for each in shares.values()])
+                drawn[name] = (list(shares), np.array([each.value for each in shares.values()]), ends, 0.8)
+        return bars(drawn, y="share", path=path)
+
+
+def _row(column: str, label: str, each: Estimate, declared: Any = None) -> Row:
+    row: Row = {"column": column, "statistic": label}
+    for key, number in zip(("estimate", "std_error", "lower", "upper"), each[:4], strict=True):
+        known = bool(np.isfinite(number))
+        row[key] = float(number) if known else None
+        if known and key != "std_error" and isinstance(declared, Dates):
+            row[key] = as_date(number, declared)
+    return row
+
+
+def shown(table: StatisticsTable) -> list[dict[str, str]]:
+    """Return rows as people read them: short numbers, and ends named by their level."""
+    labels = {"column": "", "statistic": "statistic", "estimate": "estimate", "std_error": "std error"}
+    labels |= {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
+    return [{label: _cell(row[key]) for key, label in labels.items()} for row in table]
+
+
+def _cell(value: str | float | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:.4g}"

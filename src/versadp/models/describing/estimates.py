@@ -1,0 +1,182 @@
+"""Numbers with their intervals: of moments, shares and quantiles, cut to what they can be.
+
+Moments t = (p, x, y, xx, yy, xy) are means over records, C their covariance, and by the delta method
+
+    mean   m = x/p                              m ± z se
+    sd     √v,   v = xx/p - m² + se(m)²         √ of the ends of v ± z se(v): m² alone is too large by se(m)²
+    correlation  ρ with c = ρ √(v_x v_y)        {ρ : |c - ρ d| <= z se(c - ρ d)},   d = √(v_x v_y)
+
+The last is by inversion: for normal columns without noise what is compared is symmetric at any sample size, and where
+noise hides a variance the set is all of [-1, 1]. A share is the mean of weights that lie between two numbers, lo and
+hi; weights of two values have the variance (hi - p)(p - lo), others less, and
+
+    {p : |mean - p| <= z √((hi - p)(p - lo)/n)}
+
+is Wilson's interval where there is no noise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Estimate(NamedTuple):
+    """A number with its standard error and interval; NaN for what is not told.
+
+    Examples
+    --------
+    >>> Estimate(0.5, 0.1, 0.3, 0.7).told, NOTHING.told
+    (True, False)
+    """
+
+    value: float
+    error: float
+    low: float
+    high: float
+
+    @property
+    def told(self) -> bool:
+        """True if there is an estimate."""
+        return bool(np.isfinite(self.value))
+
+    def times(self, factor: float, shift: float = 0.0) -> Estimate:
+        """Return it in other units."""
+        value, low, high = (factor * each + shift for each in (self.value, self.low, self.high))
+        return Estimate(value, factor * self.error, low, high)
+
+    def within(self, low: float, high: float) -> Estimate:
+        """Return it with an interval that is cut to a range, which is the interval of what is not known at all."""
+        ends = np.clip(np.where(np.isnan([self.low, self.high]), [low, high], [self.low, self.high]), low, high)
+        return self._replace(low=float(ends[0]), high=float(ends[1]))
+
+
+NOTHING = Estimate(np.nan, np.nan, np.nan, np.nan)
+
+
+class Moments(NamedTuple):
+    """Means over records of the moments of one or two columns, and their covariance; none if nothing is told.
+
+    Attributes
+    ----------
+    t : array (6,)
+        Whether there are values, x, y, xx, yy, xy.
+    cov : array (6, 6)
+    """
+
+    t: Array
+    cov: Array
+
+    @classmethod
+    def of(cls, rows: int, total: Array, squares: Array, at: list[int], z: float) -> Moments | None:
+        """Take some of the statistics of a group; None where it is not told whether there are values at all."""
+        if rows < 2:
+            return None
+        t = total[at] / rows
+        cov = (squares[np.ix_(at, at)] / rows - np.outer(t, t)) / rows
+        there = t[0] * rows
+        if there <= 1.5 or float(t[0]) <= z * float(np.sqrt(np.abs(cov[0, 0]))):
+            return None
+        return cls(t, cov * there / (there - 1))
+
+    def se(self, slope: Array) -> float:
+        """Return the standard error of what has this slope in t."""
+        return float(np.sqrt(max(float(slope @ self.cov @ slope), 0.0)))
+
+    def mean(self, j: int) -> tuple[float, Array]:
+        """Return the mean of the first (1) or the second column (2), and its slope."""
+        p, x = self.t[0], self.t[j]
+        slope = np.zeros(6)
+        slope[0], slope[j] = -x / p**2, 1 / p
+        return float(x / p), slope
+
+    def second(self, i: int, j: int) -> tuple[float, Array]:
+        """Return the covariance of two columns, or the variance of one, and its slope."""
+        (a, along), (b, across) = self.mean(i), self.mean(j)
+        at = 5 if i != j else 2 + i
+        p, q = self.t[0], self.t[at]
+        slope = -b * along - a * across
+        slope[0] -= q / p**2
+        slope[at] += 1 / p
+        return float(q / p - a * b + along @ self.cov @ across), slope
+
+
+def mean_of(moments: Moments | None, z: float) -> Estimate:
+    """Return the mean of the first column."""
+    if moments is None:
+        return NOTHING
+    value, slope = moments.mean(1)
+    error = moments.se(slope)
+    return Estimate(value, error, value - z * error, value + z * error)
+
+
+def sd_of(moments: Moments | None, z: float) -> Estimate:
+    """Return the standard deviation of the first column; no estimate where its variance cannot be told from 0."""
+    if moments is None:
+        return NOTHING
+    value, slope = moments.second(1, 1)
+    error = moments.se(slope)
+    low, high = np.sqrt(np.maximum([value - z * error, value + z * error], 0.0))
+    if value - z * error <= 0 < error:
+        return Estimate(np.nan, np.nan, 0.0, float(high))
+    sd = float(np.sqrt(max(value, 0.0)))
+    return Estimate(sd, error / (2 * sd) if sd else 0.0, float(low), float(high))
+
+
+def correlation_of(moments: Moments | None, z: float) -> Estimate:
+    """Return the correlation of two columns, if both of their variances are told."""
+    nothing = Estimate(np.nan, np.nan, -1.0, 1.0)
+    if moments is None:
+        return nothing
+    (c, along), (u, first), (v, second) = (moments.second(*pair) for pair in ((1, 2), (1, 1), (2, 2)))
+    if u <= z * moments.se(first) or v <= z * moments.se(second):
+        return nothing
+    d = float(np.sqrt(u * v))
+    across = (first * v + second * u) / (2 * d)
+    cc, cd, dd = (float(a @ moments.cov @ b) for a, b in ((along, along), (along, across), (across, across)))
+    square, half, rest = d * d - z * z * dd, c * d - z * z * cd, c * c - z * z * cc
+    if square <= 0:
+        return nothing
+    root = np.sqrt(max(half * half - square * rest, 0.0))
+    r = float(np.clip(c / d, -1.0, 1.0))
+    error = float(np.sqrt(max(cc - 2 * r * cd + r * r * dd, 0.0))) / d
+    low, high = np.clip([(half - root) / square, (half + root) / square], -1.0, 1.0)
+    return Estimate(r, error, float(min(low, r)), float(max(high, r)))
+
+
+def share_of(mean: float, rows: int, low: float, high: float, z: float) -> Estimate:
+    """Return a share from the mean of weights between two numbers.
+
+    Examples
+    --------
+    >>> share_of(0.0, 100, 0.0, 1.0, 1.96)
+    Estimate(value=0.0, error=0.0, low=0.0, high=0.0369...)
+    """
+    if not rows:
+        return Estimate(np.nan, np.nan, 0.0, 1.0)
+    k = z * z / rows
+    middle, root = (
+        (mean + k * (low + high) / 2) / (1 + k),
+        k * (high - mean) * (mean - low) + (k * (high - low) / 2) ** 2,
+    )
+    half = np.sqrt(max(root, 0.0)) / (1 + k)
+    ends = np.clip([middle - half, middle + half], 0.0, 1.0)
+    error = float(np.sqrt(max((high - mean) * (mean - low), 0.0) / rows))
+    return Estimate(float(mean), error, float(ends[0]), float(ends[1]))
+
+
+def sample_quantile(ordered: Array, tau: float, z: float) -> Estimate:
+    """Return a quantile of values without noise, in rising order; its interval is between two of them."""
+    n = ordered.size
+    if not n:
+        return NOTHING
+    reach = z * np.sqrt(n * tau * (1 - tau))
+    at = np.clip([np.floor(n * tau - reach) - 1, np.ceil(n * tau + reach)], 0, n - 1).astype(int)
+    low, high = ordered[at]
+    return Estimate(float(np.quantile(ordered, tau)), float(high - low) / 2 / z, float(low), float(high))

@@ -1,0 +1,263 @@
+"""From sums over records to estimates, column by column: no record is needed any more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.estimation.cumulative import cumulative
+from versadp.estimation.histogram import Histogram, histogram_of_counts
+from versadp.models.describing.estimates import (
+    NOTHING,
+    Estimate,
+    Moments,
+    correlation_of,
+    mean_of,
+    sample_quantile,
+    sd_of,
+    share_of,
+)
+from versadp.models.describing.gathering import Gathered, group_keys
+from versadp.schema import Bounded, Categorical, Dates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.models.describing.layout import Layout
+
+    Array = NDArray[np.float64]
+
+CELLS = 32
+SHOWN = 50  # values of a public column whose shares are shown
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnDescription:
+    """What is known of one column; estimates are named tuples `value, error, low, high`, NaN where nothing is told.
+
+    Numbers are in the column's own units, dates in days since the first that the schema declares.
+
+    Attributes
+    ----------
+    name : str
+    declared : Bounded, Categorical or Public
+        What the schema says of it.
+    mean, sd : Estimate or None
+        Of a number; None for anything else.
+    quantiles : dict of float to Estimate
+    shares : dict
+        Of all records, the share of each level; None is what is missing.
+    missing : Estimate or None
+        The share of records without a value; None where there is none by declaration.
+    notes : tuple of str
+        What is not told, and why.
+    """
+
+    name: str
+    declared: Any
+    mean: Estimate | None
+    sd: Estimate | None
+    quantiles: dict[float, Estimate]
+    shares: dict[Any, Estimate]
+    missing: Estimate | None
+    notes: tuple[str, ...]
+    _statistics: Statistics
+
+    @cached_property
+    def histogram(self) -> Histogram | None:
+        """Shares of the cells of a number, with their bands; None for a category, or where it cannot be had."""
+        return self._statistics.histogram(self.name)
+
+    def rows(self) -> list[tuple[str, Estimate]]:
+        """Return statistics by name, in the order of the table."""
+        out = [(label, each) for label, each in (("mean", self.mean), ("sd", self.sd)) if each is not None]
+        out += [(f"{100 * tau:g}%", each) for tau, each in self.quantiles.items()]
+        out += [(f"share of {level}", each) for level, each in self.shares.items() if level is not None]
+        return out + ([] if self.missing is None else [("missing", self.missing)])
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Estimates from what one pass has gathered.
+
+    Attributes
+    ----------
+    layout : Layout
+    gathered : Gathered
+    z : float
+        Half the length of an interval in standard errors.
+    taus : tuple of float
+        Which quantiles.
+    """
+
+    layout: Layout
+    gathered: Gathered
+    z: float
+    taus: tuple[float, ...]
+
+    @cached_property
+    def _groups(self) -> dict[tuple[str, ...], tuple[Array, Array]]:
+        return dict(zip(group_keys(self.layout), self.gathered.groups, strict=True))
+
+    @cached_property
+    def _counts(self) -> dict[str, Array]:
+        names = (*self.layout.bins, *self.layout.categories)
+        return {n: each.astype(float) for n, each in zip(names, self.gathered.counts, strict=True)}
+
+    def describe(self, name: str) -> ColumnDescription:
+        """Return what is known of a column."""
+        layout, declared = self.layout, self.layout.columns[name]
+        if isinstance(declared, Categorical):
+            shares, notes = self._levels(name)
+            return ColumnDescription(name, declared, None, None, {}, shares, shares.pop(None, None), notes, self)
+        if name in layout.others:
+            shares, notes = self._values(name)
+            return ColumnDescription(name, declared, None, None, {}, shares, None, notes, self)
+        mean, sd, notes = self._moments(name)
+        quantiles, more = self._quantiles(name)
+        return ColumnDescription(name, declared, mean, sd, quantiles, {}, self._missing(name), (*notes, *more), self)
+
+    def correlation(self, one: str, other: str) -> Estimate:
+        """Return the correlation of two numbers over the records that have both."""
+        if (one, other) in self._groups and len({one, other} & set(self.layout.firm)) < 2:
+            total, squares = self._groups[one, other]
+            return correlation_of(Moments.of(self.gathered.rows, total, squares, list(range(6)), self.z), self.z)
+        firm = self.layout.firm
+        i, j = firm.index(one), firm.index(other)
+        at = [0, 1 + i, 1 + j, self._product(i, i), self._product(j, j), self._product(i, j)]
+        total, squares = self._groups[firm]
+        return correlation_of(Moments.of(self.gathered.rows, total, squares, at, self.z), self.z)
+
+    def _product(self, i: int, j: int) -> int:
+        """Return where the product of two firm columns stands among their statistics."""
+        p, (i, j) = len(self.layout.firm), sorted((i, j))
+        return 1 + p + i * p - i * (i - 1) // 2 + j - i
+
+    def _moments(self, name: str) -> tuple[Estimate, Estimate, tuple[str, ...]]:
+        layout, rows = self.layout, self.gathered.rows
+        if name not in layout.numbers:
+            return NOTHING, NOTHING, (f"{name}: its noise has no moments that could be undone",)
+        if name in layout.firm:
+            j = layout.firm.index(name)
+            total, squares = self._groups[layout.firm]
+            at = [0, 1 + j, 1 + j, self._product(j, j), self._product(j, j), self._product(j, j)]
+        else:
+            (total, squares), at = self._groups[(name,)], [0, 1, 1, 2, 2, 2]
+        found = Moments.of(rows, total, squares, at, self.z)
+        centre, unit = layout.place(name)
+        mean, sd = mean_of(found, self.z).times(unit, centre), sd_of(found, self.z).times(unit)
+        declared = layout.columns[name]
+        if isinstance(declared, Bounded):
+            mean = mean.within(declared.lower, declared.upper)
+            sd = sd.within(0.0, declared.width / 2)
+        notes = () if sd.told else (f"{name}: its spread cannot be told from none, under so much noise",)
+        if found is None:
+            notes = (f"{name}: too few records show a value",)
+        return mean, sd, notes
+
+    def _quantiles(self, name: str) -> tuple[dict[float, Estimate], tuple[str, ...]]:
+        if not self.taus:
+            return {}, ()
+        if name in self.layout.places:
+            kept = np.concatenate(self.gathered.kept[self.layout.public.index(name)] or [np.empty(0)])
+            return {tau: sample_quantile(np.sort(kept), tau, self.z) for tau in self.taus}, ()
+        declared, counts = self.layout.columns[name], self._counts.get(name)
+        assert isinstance(declared, Bounded)
+        nothing = dict.fromkeys(self.taus, NOTHING.within(declared.lower, declared.upper))
+        block = self.layout.alone(name)
+        found = None if counts is None else cumulative(block, name, declared, counts)
+        if found is None:
+            return nothing, (f"{name}: its quantiles are not told: {_why(block, name)}",)
+        if self.gathered.rows < 2:
+            return nothing, ()
+        out = {}
+        level = _level(self.z)
+        for tau in self.taus:
+            curve = found.curve(tau)
+            low, high = curve.interval(level)
+            each = Estimate(curve.estimate, (high - low) / 2 / self.z, low, high).within(declared.lower, declared.upper)
+            out[tau] = each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
+        if found.cells is None or found.is_single:
+            return out, ()
+        cells = len(found.cells[0].T)
+        return out, (f"{name}: its quantiles take values to lie evenly in each of {cells} cells between its bounds",)
+
+    def _missing(self, name: str) -> Estimate | None:
+        if name not in self.layout.loose:
+            return None
+        total, _ = self._groups[(name,)]
+        rows = self.gathered.rows
+        found = self.layout.alone(name).cases(np.array([[self.layout.place(name)[0], np.nan]]))
+        assert found is not None
+        which, cases = found
+        # what a record with a value and one without add to the share
+        ends = 1 - cases[which[0]].factor, 1 - cases[which[1]].factor
+        return share_of(1 - total[0] / rows if rows else 0.0, rows, *ends, self.z)
+
+    def _levels(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
+        declared, inverse, counts = self.layout.columns[name], self.layout.inverse(name), self._counts[name]
+        assert isinstance(declared, Categorical)
+        rows = self.gathered.rows
+        levels = [*declared.levels, *((None,) if declared.nullable else ())]
+        if inverse is None:
+            unknown = Estimate(np.nan, np.nan, 0.0, 1.0)
+            return dict.fromkeys(levels, unknown), (f"{name}: its noise tells nothing of its levels",)
+        inverse = inverse[: len(levels), : len(levels)]
+        means = inverse @ counts[: len(levels)] / max(rows, 1)
+        ends = zip(means, inverse.min(axis=1), inverse.max(axis=1), strict=True)
+        return {level: share_of(m, rows, lo, hi, self.z) for level, (m, lo, hi) in zip(levels, ends, strict=True)}, ()
+
+    def _values(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
+        tally = self.gathered.tallies[self.layout.others.index(name)].counts
+        rows = self.gathered.rows
+        if tally is None:
+            return {}, (f"{name}: has too many values to count",)
+        often = sorted(tally, key=lambda value: (-tally[value], str(value)))
+        shares = {value: share_of(tally[value] / rows, rows, 0.0, 1.0, self.z) for value in often[:SHOWN]}
+        more = len(often) - SHOWN
+        return shares, ((f"{name}: {more} rarer values are not shown",) if more > 0 else ())
+
+    def histogram(self, name: str) -> Histogram | None:
+        """Return the histogram of a number, if it can be had."""
+        layout, counts = self.layout, self._counts.get(name)
+        declared = layout.columns[name]
+        if name in layout.places:
+            kept = np.concatenate(self.gathered.kept[layout.public.index(name)] or [np.empty(0)])
+            return _plain_histogram(kept)
+        if counts is None or not isinstance(declared, Bounded) or declared.nullable is True:
+            return None
+        # values lie evenly in halves of cells rather than in cells: bands at the ends of a density need that
+        found = histogram_of_counts(layout.alone(name), name, declared, counts, 2 * CELLS)
+        return found if found is None or found.share.size <= CELLS else found.joined(2)
+
+
+def _why(block: Any, name: str) -> str:
+    """Return why there is no distribution function."""
+    if name in block.nullable:
+        return "values may be missing, and it is private which"
+    return "its noise does not say how likely outputs are"
+
+
+def _level(z: float) -> float:
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(z) - 1)
+
+
+def _plain_histogram(values: Array) -> Histogram | None:
+    """Return the histogram of values without noise."""
+    if not values.size:
+        return None
+    counts, ends = np.histogram(values, CELLS)
+    share = counts / values.size
+    return Histogram(ends[:-1], ends[1:], share, (np.diag(share) - np.outer(share, share)) / values.size)
+
+
+def as_date(days: float, declared: Dates) -> str:
+    """Return days since the first date as a date."""
+    from datetime import timedelta
+
+    return str(declared.first + timedelta(days=round(days)))
