@@ -79,6 +79,9 @@ class Description(Mapping[str, "ColumnDescription"]):
     def __len__(self) -> int:
         return len(self._columns)
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def __repr__(self) -> str:
         return f"<Description: {self.records} records, {len(self)} column{'s' * (len(self) != 1)}>"
 
