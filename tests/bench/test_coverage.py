@@ -22,7 +22,7 @@ from versadp_bench.coverage.regimes import QUICK, REGIMES
 from versadp_bench.coverage.running import FRESH, Plan, run
 from versadp_bench.coverage.summary import summarise
 from versadp_bench.coverage.table import POOLED, as_table, coverage_plan
-from versadp_bench.coverage.verdict import CHANCE, NO, UNSURE, YES, Coefficient
+from versadp_bench.coverage.verdict import CHANCE, NO, UNSURE, YES, Coefficient, coefficient
 from versadp_tests import coverage_stubs as stubs
 
 TWO = ("mean, n=300", "calendar, dim 1")
@@ -92,7 +92,7 @@ def test_figures_of_a_row_are_what_they_say():
         YES,
     )
     wide = summarise(stubs.REGIME, [0.0], [line(z, half=4.0) for z in errors(1000)])
-    assert (wide.holds, wide.row()["why"]) == (NO, "0.5 quantile of x0 covers 1.000")
+    assert (wide.holds, wide.row()["why"]) == (NO, "mean of x0 covers 1.000")
     shifted = summarise(stubs.REGIME, [0.3], [line(z, half=2.1) for z in errors(1000)], last=True)
     assert shifted.row()["bias/se"] == pytest.approx(-0.3, rel=0.01)
     assert (shifted.holds, len(shifted.findings)) == (NO, 1)
@@ -283,3 +283,15 @@ def test_the_command_fails_if_a_row_does_not_hold(monkeypatch):
     result = CliRunner().invoke(main, ["bench", "coverage", "--row", "uniform"])
     assert result.exit_code == 1
     assert "covers 0.38" in result.output
+
+
+def test_an_interval_that_ends_where_its_range_does_has_no_end_of_its_own():
+    """Then it may cover too often, and is held to the truth all the same."""
+    lines = [line(0.0) | {"interval": [[-1.0, 1.0]]} for _ in range(100)]
+    assert not list(coefficient("x", 0, 0.5, lines, within=(-2.0, 1.0)).findings())
+    (finding,) = coefficient("x", 0, 0.5, lines, within=(-2.0, 2.0)).findings()
+    assert "covers 1.000" in finding.reason
+    (finding,) = coefficient("x", 0, 1.5, lines, within=(-2.0, 1.0)).findings()
+    assert "covers 0.000" in finding.reason
+    assert REGIMES["piled up, quantile 0.9"].within == (0.0, 1.0)
+    assert REGIMES["uniform"].within == (-np.inf, np.inf)

@@ -1,5 +1,7 @@
 """Which correction is taken, what is refused as too coarse, and what a fit without an answer says."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -40,10 +42,14 @@ def test_median_regression_on_a_few_points_takes_the_less_varying_and_says_so(gr
         vdp.fit(release, "y ~ c", loss="check", method=each, engine="local") for each in ("efficient", "drcl")
     )
     raw = smf.quantreg("y ~ c", grades).fit(0.5)
-    assert found.header["correction"].startswith("signed points, for a series would have")
-    np.testing.assert_allclose(
-        np.asarray(found.params), np.asarray(points.params), rtol=1e-3
-    )  # each from a start of its own
+    # the two vary nearly alike here: which is taken differs from release to release, that the other is worse does not
+    taken, worse = re.fullmatch(
+        r"(.*), for .* would have ([\d.]+) times the standard error", found.header["correction"]
+    ).groups()
+    assert float(worse) >= 1
+    assert taken in {"series", "signed points"}
+    if taken == "signed points":  # each from a start of its own
+        np.testing.assert_allclose(np.asarray(found.params), np.asarray(points.params), rtol=1e-3)
     assert np.abs((np.asarray(found.params) - raw.params.to_numpy()) / np.asarray(found.bse)).max() < 4.5
     assert (np.asarray(found.bse) > 0.9 * raw.bse.to_numpy()).all()  # no correction makes records better than they are
 

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from versadp.errors import EstimationError
-from versadp.losses import Quantile
+from versadp.losses import Mean
 from versadp_bench.coverage.covariates import Covariates
 from versadp_bench.coverage.populations import Bare
 from versadp_bench.coverage.regime import Regime, Scaled
 
-REGIME = Regime("stub", Bare(Covariates("uniform", 1)), 40, Scaled(0.3, 0.1), loss=Quantile("x0"))
+REGIME = Regime("stub", Bare(Covariates("uniform", 1)), 40, Scaled(0.3, 0.1), loss=Mean("x0"))
 HALF = float(ndtri(0.975))
 
 
