@@ -711,11 +711,13 @@ def test_a_release_is_not_enlarged_after_its_manifest_was_announced(story, tmp_p
         assert contents(story) == contents(tmp_path / "undisturbed")
 
 
-def test_what_a_killed_process_left_of_other_data_is_not_published(story, tmp_path):
+@pytest.mark.parametrize(("shuffle", "left"), [(True, "runs/.run-00002.arrow.tmp"), (False, "*/.part-00002.*")])
+def test_what_a_killed_process_left_of_other_data_is_not_published(story, shuffle, left):
     """A part of records that are not in the data any more lies about under its temporary name."""
-    assert killed_at(story, "release", "part written", 3)
+    options = {"shuffle": shuffle}
+    assert killed_at(story, "release", "part written", 3, options)
     pq.write_table(table(2 * 8192), story / "data.parquet")
-    assert len(list(story.glob(".out.*.partial/runs/.run-00002.arrow.tmp"))) == 1
-    act(story, "release")
+    assert len(list(story.glob(f".out.*.partial/{left}"))) == 1
+    act(story, "release", options)
     assert sorted(contents(story)) == ["manifest.json", "part-00000.parquet", "part-00001.parquet"]
     assert len(vdp.load(story / "out").frame) == 2 * 8192
