@@ -62,6 +62,13 @@ def test_more_records_than_there_are(saved):
     quickly(lambda: vdp.load(saved), ReleaseError, match="other records")
 
 
+def test_a_part_with_another_column(saved):
+    path = saved / "part-00000.parquet"
+    pq.write_table(pq.read_table(path).rename_columns(["else", "y"]), path)
+    sign_part(saved, N)
+    quickly(lambda: vdp.load(saved), ReleaseError, match="other columns")
+
+
 def test_a_small_file_of_many_records(saved):
     """Ninety million equal numbers take 400 kB, and 720 MB when they are read."""
     table = pa.table({"age": pa.array(np.zeros(3_000_000)), "y": pa.array(np.zeros(3_000_000, np.int64))})

@@ -109,6 +109,8 @@ def test_what_was_taken_off_is_saved_and_checked(tmp_path):
     for wrong in ({"z": 0.1}, {"x": "much"}, {"x": np.inf}, [0.1], None):
         with pytest.raises(ParameterError):
             Results.from_dict(saved | {"bias": wrong})
+    without = Results.from_dict(saved | {"cov": [[0.0, 0.0], [0.0, 0.0]]})  # somebody's file
+    assert "inf standard errors" in str(without.summary())
     old = {name: value for name, value in saved.items() if name != "bias"} | {"version": 5}
     assert Results.from_dict(old).bias == {}
 

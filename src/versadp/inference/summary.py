@@ -108,7 +108,8 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
     if results.converged and results.trust.sets:
         notes.append("intervals are what the scores cannot reject: how a loss with kinks bends is hardly known here")
     if results.converged and results.bias:
-        most = max(abs(off) / float(results.bse[name]) for name, off in results.bias.items())
+        errors = ((abs(off), float(results.bse[name])) for name, off in results.bias.items())
+        most = max(off / error if error else float("inf") for off, error in errors)
         notes.append(f"a bias of up to {most:.2g} standard errors, which noise leaves in few records, was taken off")
     if not results.converged:
         notes.append(f"Weak: {results.outcome.happened}.")

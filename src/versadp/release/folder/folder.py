@@ -25,7 +25,7 @@ from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, pa
 from versadp.release.path.order import lot_start, lots_of, row_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
@@ -185,7 +185,7 @@ def open_folder(path: str | Path) -> Folder:
     for part in manifest.parts:
         if not part.is_in(folder):
             raise spoilt(f"{part.name} is missing, has another size or is a link to somewhere else")
-        _check_footer(folder / part.name, part.rows, len(manifest.mechanism.schema.columns))
+        _check_footer(folder / part.name, part.rows, manifest.mechanism.schema.columns)
     return Folder(folder.absolute(), manifest)
 
 
@@ -229,15 +229,17 @@ def _cuts(table: pa.Table, order: Order, rows: int) -> list[int]:
     return [*np.searchsorted(hashes, starts).tolist(), len(table)]
 
 
-def _check_footer(path: Path, rows: int, columns: int) -> None:
+def _check_footer(path: Path, rows: int, columns: Collection[str]) -> None:
     """Refuse a part of which more would come out than one of ours can hold: by rows, and by the size of its pages."""
     footer = _footer(path)
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     if footer.num_rows != rows or sum(group.num_rows for group in groups) != rows:
         raise spoilt(f"{path.name} has other records than the manifest says")
     # a part of a sorted release holds a share of all hashes, and so any number of records that are alike
-    if footer.num_columns != columns or any(group.num_rows > GROUP_ROWS for group in groups):
+    if footer.num_columns != len(columns) or any(group.num_rows > GROUP_ROWS for group in groups):
         raise spoilt(f"{path.name} has more records or columns than versadp writes into a part")
+    if {footer.schema.column(number).path for number in range(footer.num_columns)} != set(columns):
+        raise spoilt(f"{path.name} has other columns than the manifest says")
     if any(group.total_byte_size > MOST_BYTES for group in groups):
         raise spoilt(f"{path.name} would unpack to more than {MOST_BYTES // 2**20} MiB a group")
 
