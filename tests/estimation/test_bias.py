@@ -11,6 +11,7 @@ from versadp.estimation.criterion import Combined
 from versadp.estimation.family import Family
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome
+from versadp_tests.nowhere import Nowhere
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
 
@@ -29,19 +30,6 @@ class Scores:
 
     def evaluate(self, prepared, theta, mix, *, hessian):
         return self.scores(theta)[:, None] * mix.sum(axis=1)[None, :, None], None
-
-
-class Nowhere:
-    """A source whose records are in the form."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def handles(self):
-        return [0]
-
-    def read(self, handle):
-        yield 0, None
 
 
 def found(scores, theta, hessian, cov, n, *, groups=None):

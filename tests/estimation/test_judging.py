@@ -11,6 +11,7 @@ from versadp.estimation.followed import Followed
 from versadp.estimation.scoreset import ScoreSet, Space, quantile, scanned, score_set
 from versadp.estimation.specification import contrast_test, directions
 from versadp.estimation.strength import following, strength
+from versadp_tests.nowhere import Nowhere
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
 
@@ -31,19 +32,6 @@ class Affinely:
         inner = self.a @ theta
         scores = self.b + np.sign(inner) * np.abs(inner) ** self.power
         return scores[:, None] * mix.sum(axis=1)[None, :, None], self.a.sum(axis=0)
-
-
-class Nowhere:
-    """A source whose records are in the form."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def handles(self):
-        return [0]
-
-    def read(self, handle):
-        yield 0, None
 
 
 def family_of(b, a, power=1.0):
