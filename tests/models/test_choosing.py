@@ -128,9 +128,10 @@ class Bent:
         return (bends[:, None] * theta)[:, None], np.eye(1) * bends.sum()
 
 
-@pytest.mark.parametrize(("mean", "wanted"), [(0.09, 4900.0), (-0.003, 1e6), (-0.5, np.inf)])
-def test_records_wanted_are_those_that_make_curvature_seven_errors(mean, wanted):
-    # curvatures with standard deviation 1 of 10,000 records: 7 errors take (7/mean)² records, mean an error above
+@pytest.mark.parametrize(("t", "wanted"), [(9.0, 4900.0), (-0.3, 1e6), (-50.0, np.inf)])
+def test_records_wanted_are_those_that_make_curvature_seven_errors(t, wanted):
+    # curvatures of 10,000 records, t errors from 0: 7 errors take (7/(t + 1))² times as many, for a mean an error above
+    mean = t / 9999**0.5
     bends = np.tile([mean - 1, mean + 1], 5000)
     family = Family((Bent(bends),), MemorySource((Records(np.zeros((10_000, 1))),)), 1, Local(), 0)
     asked = Asked(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1))
