@@ -8,6 +8,9 @@ import versadp as vdp
 from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
 from versadp.estimation.family import Family
 from versadp.estimation.followed import Followed
+from versadp.estimation.judging import WITHIN, Asked, _best_within
+from versadp.estimation.newton import Fit
+from versadp.estimation.outcome import Outcome
 from versadp.estimation.scoreset import ScoreSet, Space, quantile, scanned, score_set
 from versadp.estimation.specification import contrast_test, directions
 from versadp.estimation.strength import following, strength
@@ -243,3 +246,25 @@ def test_a_release_that_tells_nothing_is_weak_and_says_so():
             ask()
     good = vdp.Mechanism(schema, scale=0.1, exact_rate=0.2).release(table, insecure_seed=1)
     assert vdp.fit(good, "y ~ x").converged
+
+
+class Growing(Affinely):
+    """Scores whose curvature `1 + v_i e^theta` varies the more the larger theta is: its strength is `√n e^-theta`."""
+
+    def evaluate(self, prepared, theta, mix, *, hessian):
+        scores = theta[0] + self.a[:, :, 0] * np.exp(theta[0])
+        return scores[:, None] * mix.sum(axis=1)[None, :, None], np.ones((1, 1))
+
+
+@pytest.mark.parametrize(("smooth", "expected"), [(True, 6.0 * np.exp(WITHIN * 0.1)), (False, 6.0)])
+def test_an_estimate_is_not_weak_for_being_large(smooth, expected):
+    n = 3600
+    v = np.where(np.arange(n) < n // 2, -1.0, 1.0)
+    form = Growing(np.zeros((n, 1)), v[:, None, None])
+    family = Family((form,), Nowhere(n), 1, vdp.engine.Local(), 0)
+    asked = Asked(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1), smooth=smooth)
+    here, along = np.array([np.log(10.0)]), np.array([[0.1]])  # a standard error of 0.1
+    t = asked.strength(here, np.ones(1), along)
+    assert t[0] == pytest.approx(6.0, rel=0.01)
+    fit = Fit(here, 0.01 * np.eye(1), Outcome.CONVERGED, n)
+    assert _best_within(t, fit, asked, np.ones(1), along)[0] == pytest.approx(expected, rel=0.01)

@@ -3,8 +3,10 @@
 Where every coefficient's curvature stands out from its own sampling error (`strength.py`), a minimum is an estimate and
 its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`scoreset.py`): one that is
 strong by itself is still wrong where another that it depends on is. A loss with kinks keeps its estimate beside them,
-if its curvature can be seen at all. A solver that found no minimum has failed for want of curvature if some curvature
-where it ended cannot be told from none: that is weak too. Otherwise it failed.
+if its curvature can be seen at all. So does one whose curvature depends on the coefficients, if it stands out at some
+value within the interval: to call such a fit weak where the estimate happens to lie would select estimates. A solver
+that found no minimum has failed for want of curvature if some curvature where it ended cannot be told from none: that
+is weak too. Otherwise it failed.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ PASSES = 20_000  # over records, for all sets of a fit
 WORK = 50_000_000  # records times coefficients that all passes may look at
 PLAIN = 25.0  # strength from which on bias is a small part of a standard error, and not worth a pass
 LARGE = 0.5  # standard errors: a bias beyond has terms of higher order, which nobody knows
+WITHIN = 2.0  # standard errors: where the truth may lie
 REACH = 0.25  # standard deviations of the score, over which curvature is judged where there is no estimate
 
 
@@ -63,6 +66,8 @@ class Asked:
         True where hardly any record tells of a quantile: then a fit is weak, however it bends.
     noisy : bool
         True where there is noise whose bias of second order is to be taken off.
+    smooth : bool
+        True for a loss whose curvature varies smoothly with the coefficients.
     """
 
     family: Family
@@ -75,6 +80,7 @@ class Asked:
     bends: bool = True
     scarce: bool = False
     noisy: bool = False
+    smooth: bool = False
 
     @property
     def least(self) -> float:
@@ -109,7 +115,7 @@ def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
     eigenvalue, vectors = np.linalg.eigh(fit.cov)
     space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
     seen = fit.strength is not None and bool((fit.strength >= SEEN).all())
-    if seen and not asked.bends:
+    if seen and (not asked.bends or (fit.converged and bool((fit.strength < STRONG).any()))):
         return _followed_sets(fit, asked, space)
     return _sets(asked, asked.weights(fit), space, seen=seen)
 
@@ -128,17 +134,34 @@ def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
     along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
     mix = asked.weights(fit)
     t = asked.strength(fit.theta, mix[0], along)
+    best = _best_within(t, fit, asked, mix[0], along)
     # where curvature does not vary at all there is nothing to judge
-    if not asked.scarce and not (t < asked.least).any():
+    if not asked.scarce and not (best < asked.least).any():
         found = replace(fit, strength=t)
-        if not asked.bends:
-            return replace(found, sets=score_sets(found, asked)) if (t < STRONG).any() else found
-        if not asked.noisy or not (t < PLAIN).any():
-            return found
-        off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
-        if off is not None and not (np.abs(asked.coefficients @ off) > LARGE * errors).any():
-            return replace(found, bias=off)
-    found = replace(fit, strength=t, outcome=Outcome.WEAK)
+        off = None
+        if asked.noisy and asked.bends and (t < PLAIN).any():
+            off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
+            if off is None or (np.abs(asked.coefficients @ off) > LARGE * errors).any():
+                return _weak(found, asked)
+        found = replace(found, bias=off)
+        return replace(found, sets=score_sets(found, asked)) if (t < STRONG).any() else found
+    return _weak(replace(fit, strength=t), asked)
+
+
+def _best_within(t: Array, fit: Fit, asked: Asked, mix: Array, along: Array) -> Array:
+    """Return the best strength of each coefficient within its interval: of one that is strong already, its own."""
+    best = t.copy()
+    if not asked.smooth or (t < SEEN).any():
+        return best
+    for j in np.flatnonzero(t < STRONG):
+        for shift in (-WITHIN, WITHIN):
+            moved = asked.strength(fit.theta + shift * along[j], mix, along[j : j + 1])
+            best[j] = max(best[j], moved[0])
+    return best
+
+
+def _weak(fit: Fit, asked: Asked) -> Fit:
+    found = replace(fit, outcome=Outcome.WEAK)
     return replace(found, sets=score_sets(found, asked))
 
 

@@ -231,8 +231,8 @@ class Results:
         level : float
         kind : str
             "wald" by standard errors, which a weak fit has not; "score" by what the scores cannot reject, with ends
-            that may be infinite; "auto" (default) is score sets for a weak fit and where a loss with kinks bends
-            little, and Wald otherwise.
+            that may be infinite; "auto" (default) is score sets for a weak fit and where how the objective
+            bends is hardly known, and Wald otherwise.
         alpha : float, optional
             1 - level, as statsmodels has it, in place of a level.
         """

@@ -106,7 +106,7 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
     if results.converged and results.trust.sets:
-        notes.append("intervals are what the scores cannot reject: how a loss with kinks bends is hardly known here")
+        notes.append("intervals are what the scores cannot reject: how the objective bends is hardly known here")
     if results.converged and results.bias:
         errors = ((abs(off), float(results.bse[name])) for name, off in results.bias.items())
         most = max(off / error if error else float("inf") for off, error in errors)

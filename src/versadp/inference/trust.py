@@ -81,7 +81,7 @@ class Trust:
     strength : mapping of str to float
         Of coefficients: their curvature in units of its own sampling error. Below 7 is weak.
     sets : mapping of str to ScoreSet
-        Of coefficients of a weak fit, and of a loss with kinks that bends little: what the scores cannot reject.
+        Of coefficients of a weak fit, and of one whose bend is hardly known: what the scores cannot reject.
     test : SpecificationTest, optional
         None where there is one member alone, or where contrasts hang on a few records.
     size_error : float, optional
