@@ -2,8 +2,8 @@
 
 Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
 curves, for intervals by inversion, version 3 what an answer can be trusted for, version 4 the levels of categories,
-version 5 the classes of a response, version 6 the bias that was taken off; results without are written as the versions
-before have them.
+version 5 the classes of a response, version 6 the bias that was taken off, version 7 an offset; results without are
+written as the versions before have them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 MAX_RESULTS = 64 * 2**20
-_VERSION = 6
+_VERSION = 7
 _FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "curves": (2, {}),
@@ -38,12 +38,13 @@ _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "levels": (4, {}),
     "classes": (5, []),
     "bias": (6, {}),
+    "offset": (7, None),
 }
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 6 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 7 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -75,6 +76,7 @@ class SavedResults:
     levels: Mapping[str, tuple[Any, ...]]
     classes: tuple[str, ...]
     bias: Mapping[str, float]
+    offset: str | None
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
@@ -101,6 +103,7 @@ class SavedResults:
             levels={} if terms is None else {name: tuple(each) for name, each in terms.levels.items()},
             classes=results.classes,
             bias=results.bias,
+            offset=results.offset,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,6 +150,7 @@ class SavedResults:
             levels={_text("levels", name): _levels(levels) for name, levels in _entries("levels", data["levels"])},
             classes=_texts("classes", data["classes"]),
             bias=_weights("bias", data["bias"]),
+            offset=_optional(_text, "offset", data["offset"]),
         )
 
     def arguments(self) -> dict[str, Any]:
