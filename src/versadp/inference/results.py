@@ -40,6 +40,7 @@ from versadp.inference.effects import comparisons
 from versadp.inference.effects import prediction as prediction_asked
 from versadp.inference.named import NamedArray
 from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_average, predict_classes
+from versadp.inference.publishing import Publishing
 from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
 from versadp.inference.trust import SpecificationTest, Trust
@@ -62,7 +63,7 @@ ENDS = ("lower", "upper")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Results:
+class Results(Publishing):
     """What a fit found, made by `versadp.fit`.
 
     Parameters
