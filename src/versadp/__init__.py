@@ -103,7 +103,9 @@ def __getattr__(name: str) -> Any:
     elif name in _ROOMS:
         value = importlib.import_module(f"versadp.{name}")
     else:
-        raise AttributeError(f"versadp has no {name!r}")
+        from versadp.errors import near
+
+        raise AttributeError(f"versadp has no {name!r}: {near(name, __all__)}")
     globals()[name] = value
     return value
 

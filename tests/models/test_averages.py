@@ -1,4 +1,4 @@
-"""Average predictions, slopes and comparisons: as statsmodels has them where there is no noise, and covering where there is."""
+"""Average predictions, slopes and comparisons: statsmodels' where there is no noise, and covering where there is."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,11 @@ SCHEMA = vdp.Schema(
 NEARLY_RAW = {
     "window": vdp.Mechanism(
         SCHEMA,
-        noise={"age": vdp.noise.Window(epsilon=29), "income": vdp.noise.Window(epsilon=29), "region": vdp.noise.Response(keep=0.9999999)},
+        noise={
+            "age": vdp.noise.Window(epsilon=29),
+            "income": vdp.noise.Window(epsilon=29),
+            "region": vdp.noise.Response(keep=0.9999999),
+        },
     ),
     "zil": vdp.Mechanism(SCHEMA, scale=1e-4, exact_rate=0.95, keep=0.9999999),
 }
@@ -78,7 +82,9 @@ def test_comparisons_and_predictions_are_those_of_the_raw_fit(data, release):
     moved = raw.predict(data.assign(age=data.age + 10)).mean() - raw.predict(data).mean()
     assert rows(result.avg_comparisons({"age": 10}))["age + 10"]["estimate"] == pytest.approx(moved, rel=2e-3)
     between = raw.predict(data.assign(age=40.0)).mean() - raw.predict(data.assign(age=30.0)).mean()
-    assert rows(result.avg_comparisons({"age": (30, 40)}))["age: 40.0 - 30.0"]["estimate"] == pytest.approx(between, rel=2e-3)
+    assert rows(result.avg_comparisons({"age": (30, 40)}))["age: 40.0 - 30.0"]["estimate"] == pytest.approx(
+        between, rel=2e-3
+    )
     mean = rows(result.get_prediction(average=True))["average"]
     # by the score of the intercept the average prediction is the average response, and its error that of a mean
     assert mean["estimate"] == pytest.approx(data.visits.mean(), rel=1e-4)
@@ -115,11 +121,11 @@ def test_what_cannot_be_averaged_says_so(data, tmp_path):
     result = vdp.fit(release, "y ~ age", loss="logistic")
     for call, wrong in (
         (lambda: result.avg_slopes("agee"), "did you mean 'age'"),
-        (lambda: result.avg_comparisons({"age": "ten"}), "number other than 0"),
+        (lambda: result.avg_comparisons({"age": "ten"}), "step of 'age' must be a number"),
         (lambda: result.avg_comparisons({"age": (1, 2, 3)}), "between two values"),
         (lambda: result.get_prediction(average=True, at={"region": "x"}), "no column 'region'"),
         (lambda: result.get_prediction(average=True, at=["age"]), "must name columns"),
-        (lambda: result.get_prediction(), "need records"),
+        (result.get_prediction, "need records"),
     ):
         with pytest.raises(ParameterError, match=wrong):
             call()

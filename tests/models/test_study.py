@@ -1,4 +1,4 @@
-"""Weights, offsets, clusters and subsets: as statsmodels has them where there is no noise, and covering where there is."""
+"""Weights, offsets, clusters and subsets: statsmodels' where there is no noise, and covering where there is."""
 
 import numpy as np
 import pandas as pd
@@ -79,9 +79,9 @@ def test_frequencies_are_repeated_rows(data, release):
 
 
 def test_offsets(data, release):
-    raw = sm.GLM(
-        data["count"], sm.add_constant(data["x"]), family=sm.families.Poisson(), offset=data["exposure"]
-    ).fit(cov_type="HC1")
+    raw = sm.GLM(data["count"], sm.add_constant(data["x"]), family=sm.families.Poisson(), offset=data["exposure"]).fit(
+        cov_type="HC1"
+    )
     result = vdp.fit(release, "count ~ x", loss="poisson", offset="exposure")
     same(result, raw)
     assert result.formula == "count ~ x"

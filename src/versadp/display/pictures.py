@@ -79,9 +79,7 @@ def bars(drawn: Mapping[str, Bars], *, y: str, path: str | Path | None = None) -
     return figure
 
 
-def estimates(
-    names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title: str = "", axes: Any = None
-) -> Any:
+def estimates(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title: str = "", axes: Any = None) -> Any:
     """Draw estimates with intervals, a line for each name, several kinds of estimates beside each other.
 
     Kinds differ by marker, filling and grey, and by no colour.
@@ -104,7 +102,9 @@ def estimates(
         axes = _figure(6.0, 1.2 + 0.35 * len(names) * max(len(drawn), 1)).subplots()
     looks = (("o", "black", "black"), ("s", "0.45", "white"), ("^", "0.6", "0.8"))
     apart = 0.22
-    finite = [value for centre, ends in drawn.values() for value in (*centre, *ends.ravel()) if abs(value) < float("inf")]
+    finite = [
+        value for centre, ends in drawn.values() for value in (*centre, *ends.ravel()) if abs(value) < float("inf")
+    ]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     room = 0.05 * ((high - low) or 1.0)
     for k, (label, (centre, ends)) in enumerate(drawn.items()):

@@ -39,6 +39,10 @@ class Labels:
         """Return the number of records, their weights, and their labels."""
         return records.rows, records.weight, records.label
 
+    def evaluate(self, prepared: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return no scores: it has none."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Look:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from versadp import inputs
 from versadp.errors import ParameterError, near
 
 if TYPE_CHECKING:
@@ -158,14 +159,13 @@ def _value(name: str, value: Any, known: Mapping[str, Any]) -> Any:
         if value not in levels:
             raise ParameterError(f"{value!r} is no level of {name!r}", hint=near(value, map(str, levels)))
         return value
-    if isinstance(value, str) or not np.isscalar(value) or not np.isfinite(value):  # type: ignore[arg-type] # a number
-        raise ParameterError(f"{name!r} can be set to a finite number only", hint=f'e.g. {{"{name}": 1}}')
-    return float(value)  # type: ignore[arg-type] # as above
+    return inputs.number(f"the value of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True)
 
 
 def _step(name: str, what: Any) -> float:
     if what is None:
         return 1.0
-    if isinstance(what, bool | str) or not np.isscalar(what) or not np.isfinite(what) or not what:  # type: ignore[arg-type] # a number
-        raise ParameterError(f"the step of {name!r} must be a number other than 0", hint=f'e.g. {{"{name}": 10}}')
-    return float(what)  # type: ignore[arg-type] # as above
+    step = inputs.number(f"the step of {name!r}", what, -np.inf, np.inf, open_low=True, open_high=True)
+    if not step:
+        raise ParameterError(f"the step of {name!r} must be other than 0", hint=f'e.g. {{"{name}": 10}}')
+    return step

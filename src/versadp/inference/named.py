@@ -117,7 +117,9 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
             return repr(np.asarray(self))
         rows = np.asarray(self).reshape(len(self.names), -1)
         head = [["", *self.columns]] if self.columns else []
-        return _aligned([*head, *([name, *(f"{x:.6g}" for x in row)] for name, row in zip(self.names, rows, strict=True))])
+        return _aligned(
+            [*head, *([name, *(f"{x:.6g}" for x in row)] for name, row in zip(self.names, rows, strict=True))]
+        )
 
     __str__ = __repr__
 

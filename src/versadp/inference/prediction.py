@@ -155,7 +155,7 @@ class Link:
 
 
 def predict(
-    matrix: Array, params: Array, cov: Array, link: Function, level: float | None, aside: Array | float = 0.0
+    matrix: Array, params: Array, cov: Array, link: Function, level: float | None, *, aside: Array | float = 0.0
 ) -> Array | Prediction:
     """Return predictions at the rows of a model matrix, with bands if a level is given.
 
@@ -238,7 +238,10 @@ def model_matrix(data: Any, terms: Terms | None, size: int, offset: str | None =
     if isinstance(data, np.ndarray):
         matrix = np.atleast_2d(data)
         if matrix.ndim != 2 or matrix.shape[1] != size or matrix.dtype.kind not in "fiub":
-            raise ParameterError(f"a model matrix has {size} columns of numbers, one a coefficient")
+            raise ParameterError(
+                f"a model matrix has {size} columns of numbers, one a coefficient",
+                hint="or give a table with the columns of the formula",
+            )
         return matrix.astype(np.float64), 0.0
     if terms is None:
         raise ParameterError("this fit has no formula", hint="give the model matrix as a numpy array")

@@ -33,7 +33,7 @@ class Publishing:
         columns: dict[str, NamedArray] = {"b": this.params, "se": this.bse, "t": this.zvalues, "p": this.pvalues}
         table = {key: np.asarray(values) for key, values in columns.items()}
         for level in (95, 90):
-            table[f"ci{level}l"], table[f"ci{level}u"] = this.conf_int(level / 100).values.T
+            table[f"ci{level}l"], table[f"ci{level}u"] = np.asarray(this.conf_int(level / 100)).T
         return pd.DataFrame(table, index=pd.Index(list(self.names), name="Coefficient"))
 
     def __maketables_stat__(self, key: str) -> Any:
@@ -41,7 +41,12 @@ class Publishing:
         this: Any = self
         if key in _FACTS:
             return self.header.get(_FACTS[key])
-        known = {"N": this.nobs, "loss": this.loss, "outcome": str(this.outcome), "se_type": this.header.get("covariance", "robust")}
+        known = {
+            "N": this.nobs,
+            "loss": this.loss,
+            "outcome": str(this.outcome),
+            "se_type": this.header.get("covariance", "robust"),
+        }
         return known.get(key)
 
     @property
@@ -63,4 +68,6 @@ class Publishing:
     def __maketables_vcov_info__(self) -> dict[str, Any]:
         """How the covariance was estimated."""
         clustered = self.header.get("covariance", "")
-        return {"vcov_type": "CRV1", "clustervar": clustered.rpartition(" ")[2]} if clustered else {"vcov_type": "robust"}
+        return (
+            {"vcov_type": "CRV1", "clustervar": clustered.rpartition(" ")[2]} if clustered else {"vcov_type": "robust"}
+        )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from versadp import inputs
-from versadp.errors import EstimationError, ParameterError
+from versadp.errors import EstimationError, ParameterError, near
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.scoreset import ScoreSet
 from versadp.estimation.strength import SEEN
@@ -35,9 +35,9 @@ from versadp.inference.checks import (
 )
 from versadp.inference.coefficients import CoefTable, coefficient_table, interval, z_and_p
 from versadp.inference.constraints import read_constraints
-from versadp.inference.estimated import Estimated
 from versadp.inference.effects import comparisons
 from versadp.inference.effects import prediction as prediction_asked
+from versadp.inference.estimated import Estimated
 from versadp.inference.named import NamedArray
 from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_average, predict_classes
 from versadp.inference.publishing import Publishing
@@ -259,7 +259,7 @@ class Results(Publishing):
             sets, level = self._score_sets, check_level(level)
             return NamedArray([sets[name].interval(level) for name in self.names], self.names, ENDS)
         if kind not in {"auto", "wald"}:
-            raise ParameterError(f"there is no kind of interval {kind!r}", hint="choose from auto, wald, score")
+            raise ParameterError(f"there is no kind of interval {kind!r}", hint=near(kind, ("auto", "wald", "score")))
         ends = interval(self.params.values, self.bse.values, level)
         for name, curve in self.curves.items():
             ends[self.names.index(name)] = curve.interval(level)
@@ -344,7 +344,7 @@ class Results(Publishing):
         matrix, aside = model_matrix(data, self.design, len(self.names), self.offset)
         if self.classes:
             return predict_classes(matrix, params, cov, self.classes, interval)
-        return predict(matrix, params, cov, link, interval, aside)
+        return predict(matrix, params, cov, link, interval, aside=aside)
 
     def get_prediction(
         self,
@@ -469,7 +469,7 @@ class Results(Publishing):
         if naive and self.further is not None and self.method != "naive" and self.further.noisy:
             other = self.further.naive()
             if other.converged:
-                drawn["naive"] = other._drawn(names, level)
+                drawn["naive"] = other._drawn(names, level)  # noqa: SLF001 - of the same class
         return estimates(names, drawn, x=f"estimate and {100 * level:g}% interval", title=self.formula or "", axes=axes)
 
     def _drawn(self, names: list[str], level: float) -> tuple[Array, Array]:

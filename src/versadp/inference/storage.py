@@ -127,7 +127,10 @@ class SavedResults:
                 raise ParameterError(f"results of version {data['version']} have no {' and '.join(new)}")
             data = data | new | {"version": _VERSION}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
-            raise ParameterError("these are not results, or results of a version that this versadp does not know")
+            raise ParameterError(
+                "these are not results, or results of a version that this versadp does not know",
+                hint="Results.load reads what result.save wrote; a release folder is opened by vdp.load",
+            )
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
             raise ParameterError("the results lack entries or have entries of other programs")
         return cls(
@@ -242,15 +245,21 @@ def write(path: str | Path, data: dict[str, Any]) -> None:
     """Write a JSON file."""
     try:
         Path(path).write_text(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1), encoding="utf-8")
-    except OSError as problem:
-        raise ParameterError(f"cannot write {str(path)!r}: {type(problem).__name__}") from None
+    except (OSError, TypeError) as problem:
+        raise ParameterError(
+            f"cannot write {str(path)!r}: {type(problem).__name__}", hint="is there such a folder?"
+        ) from None
 
 
 def read(path: str | Path) -> Any:
     """Read a JSON file."""
     try:
         return inputs.json_value(inputs.file_bytes(path, MAX_RESULTS))
-    except OSError as problem:
-        raise ParameterError(f"cannot read {str(path)!r}: {type(problem).__name__}") from None
+    except (OSError, TypeError) as problem:
+        raise ParameterError(
+            f"cannot read {str(path)!r}: {type(problem).__name__}", hint="give the file that result.save wrote"
+        ) from None
     except ValueError:
-        raise ParameterError(f"{str(path)!r} is not a JSON file of finite numbers") from None
+        raise ParameterError(
+            f"{str(path)!r} is not a JSON file of finite numbers", hint="give the file that result.save wrote"
+        ) from None

@@ -168,7 +168,7 @@ class Averaging:
         return np.asarray(np.linalg.solve(problem.scale, one)) * self.units[0]
 
     def _at(self, moves: Moves) -> tuple[Problem, Array, Array]:
-        """Return a problem without a response where columns are moved, its parameters, and how they follow the fit's."""
+        """Return a problem without a response where columns are moved, its parameters, and their slope."""
         problem, fit = self.answer.problem, self.answer.fit
         design, model = problem.design, problem.model
         assert design is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,9 +44,11 @@ from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
 from versadp.models.source import MemorySource
 from versadp.models.study import make_study
-from versadp.release.release import Release, load
+from versadp.release.release import as_release
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike, NDArray
 
     from versadp.correction import Records
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from versadp.inference import Results
     from versadp.losses.line import Line
     from versadp.noise.extension import Extension
+    from versadp.release.release import Release
 
     Array = NDArray[np.float64]
 
@@ -172,11 +174,15 @@ def fit(
     begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
     if method == "likelihood":
-        refuse_options(
-            extension=extension, start=start, weights=weights, offset=offset, groups=groups, subset=subset
-        )
+        refuse_options(extension=extension, start=start, weights=weights, offset=offset, groups=groups, subset=subset)
         return fit_likelihood(opened, formula, minimised, as_engine(engine))
-    about = {"weight_type": weight_type, "offset": offset, "cov_type": cov_type, "groups": groups, "subset": subset}
+    about: dict[str, Any] = {
+        "weight_type": weight_type,
+        "offset": offset,
+        "cov_type": cov_type,
+        "groups": groups,
+        "subset": subset,
+    }
     study = make_study(opened, formula, minimised, weights=weights, **about)
     size = None if begin is None else begin.size
     free = extension is None and method in {"efficient", "naive"}
@@ -209,23 +215,6 @@ def fit(
         shown=formula,
         study=study,
         further=asked_more,
-    )
-
-
-def as_release(given: Any) -> Release:
-    """Return a release, opened if a path is given."""
-    if isinstance(given, Release):
-        return given
-    if isinstance(given, str | Path):
-        return load(given)
-    if hasattr(given, "columns") or isinstance(given, dict):
-        raise ParameterError(
-            f"a {type(given).__name__} is no release: nobody knows what noise its columns have",
-            hint="load a release with vdp.load(folder); or, for a table that a known mechanism has noised, "
-            "vdp.Release.from_frame(table, mechanism); raw data are released with mechanism.release(table)",
-        )
-    raise ParameterError(
-        f"a {type(given).__name__} is no release", hint="give a Release, or the folder of one: vdp.load(folder)"
     )
 
 
@@ -383,5 +372,8 @@ def _single(family: Family, small: Family, theta: Array) -> Fit:
 
 def _sized(begin: Array, problem: Problem) -> Array:
     if begin.size != len(problem.names):
-        raise ParameterError(f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients")
+        raise ParameterError(
+            f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients",
+            hint=f"one for each of {', '.join(problem.names)}",
+        )
     return begin

@@ -83,7 +83,9 @@ class Further:
             )
         if self.answer.asked is None or not self.answer.fit.converged:
             raise EstimationError("there are no averages of this fit", hint="it needs an estimate and a formula")
-        found = Averaging(self.answer, self.link, self.method, self.study.clusters, self.study.counted).averages(moves, contrast)
+        found = Averaging(self.answer, self.link, self.method, self.study.clusters, self.study.counted).averages(
+            moves, contrast
+        )
         q = contrast.shape[1]
         return found.values, found.cov[:q, :q]
 

@@ -65,7 +65,7 @@ def public_expression(what: str, text: Any, release: Release, example: str) -> E
     for name in found.columns:
         if name in {*schema.numeric, *schema.categorical}:
             raise ParameterError(
-                f"{what} by the noisy column {name!r} would bias every answer: noise decides who is in it, not the truth",
+                f"{what} by the noisy column {name!r} would bias every answer: noise decides who is in it",
                 hint=f"use public columns: {', '.join(schema.public) or 'this release has none'}",
             )
         if name not in schema.public:
@@ -101,7 +101,7 @@ class Clusters(NamedTuple):
     """Which records belong together: the number of each record's cluster, and how many there are."""
 
     labels: Array
-    count: int
+    clusters: int
 
 
 def clusters_of(release: Release, name: Any) -> Clusters:
@@ -159,7 +159,9 @@ def offset_in(formula: str | None, offset: str | None) -> tuple[str | None, str 
     inner = formula[formula.index("(", start) + 1 : end - 1]
     before, after = formula[:start].rstrip(), formula[end:].strip()
     if depth or offset is not None or "offset(" in after or not before.endswith(("+", "~")):
-        raise ParameterError("a formula has one offset, added to its terms", hint="e.g. visits ~ age + offset(exposure)")
+        raise ParameterError(
+            "a formula has one offset, added to its terms", hint="e.g. visits ~ age + offset(exposure)"
+        )
     if before.endswith("+"):
         return f"{before[:-1].rstrip()} {after}".strip(), inner
     return f"{before} {after.removeprefix('+').strip() or '1'}", inner
@@ -215,6 +217,13 @@ class Study(NamedTuple):
     weight: float = 1.0
 
 
+def _check_weighed(weights: Array, kind: str) -> None:
+    if not weights.any():
+        raise DataError("all weights are 0", hint="give those records a weight that shall count")
+    if kind == "frequency" and (weights != np.rint(weights)).any():
+        raise DataError("frequencies must be whole numbers", hint='weight_type="survey" takes any weights')
+
+
 def make_study(
     release: Release,
     formula: str | None,
@@ -233,20 +242,19 @@ def make_study(
     if cov_type not in COV_TYPES:
         raise ParameterError(f"there is no cov_type {cov_type!r}", hint=near(cov_type, COV_TYPES))
     if (cov_type == "cluster") != (groups is not None):
-        raise ParameterError("clusters need a column, and a column its cov_type", hint='cov_type="cluster", groups="school"')
+        raise ParameterError(
+            "clusters need a column, and a column its cov_type", hint='cov_type="cluster", groups="school"'
+        )
     said: dict[str, str] = {}
     weighed = record_weights(weights, release)
     if subset is not None:
         release, kept = subset_of(release, subset)
         weighed = None if weighed is None else weighed[kept]
         said["subset"] = subset
-    counted = weighed is not None and weight_type == "frequency"
     if weighed is not None:
+        _check_weighed(weighed, weight_type)
         said["weights"] = f"{weights if isinstance(weights, str) else 'given'} ({weight_type})"
-        if not weighed.any():
-            raise DataError("all weights are 0", hint="give those records a weight that shall count")
-    if counted and (weighed != np.rint(weighed)).any():
-        raise DataError("frequencies must be whole numbers", hint='weight_type="survey" takes any weights')
+    counted = weighed is not None and weight_type == "frequency"
     labels, clusters = (weighed, 0) if counted else (None, 0)
     if groups is not None:
         labels, clusters = clusters_of(release, groups)

@@ -5,6 +5,7 @@ Everything that an analyst does starts here, costs no privacy, and can be done a
 
 from __future__ import annotations
 
+import os
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,11 @@ class Release:
             Sort the rows by a public hash, so that from here on their order tells nothing. Nothing is claimed of those
             who saw them before, and no shuffle is claimed by default.
         """
+        if not hasattr(mechanism, "blocks"):
+            raise ParameterError(
+                f"the mechanism that made the noise is needed, and {type(mechanism).__name__} is none",
+                hint="vdp.Mechanism(schema, ...), or vdp.calibrate(schema, epsilon=...)",
+            )
         table = read_table(frame, mechanism.schema, released=True)
         if on_grid is not False:
             for block in mechanism.blocks:
@@ -151,9 +157,17 @@ class Release:
 
     def _repr_html_(self) -> str:
         rows = self.head(5)
-        rows = rows.to_pylist() if hasattr(rows, "to_pylist") else rows.to_dict("records") if hasattr(rows, "iloc") else rows.to_dicts()
+        rows = (
+            rows.to_pylist()
+            if hasattr(rows, "to_pylist")
+            else rows.to_dict("records")
+            if hasattr(rows, "iloc")
+            else rows.to_dicts()
+        )
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join("<tr>" + "".join(f"<td>{escape(_short(row[c]))}</td>" for c in self.columns) + "</tr>" for row in rows)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_short(row[c]))}</td>" for c in self.columns) + "</tr>" for row in rows
+        )
         more = f"<p>{len(self):,} records, the first {len(rows)} shown; noisy columns as they were released.</p>"
         first = self.statement().splitlines()[0]
         return (
@@ -319,6 +333,23 @@ def load(path: str | Path) -> Release:
 
     folder: Folder = open_folder(path)
     return Release(folder, folder.mechanism, insecure=folder.insecure, order=folder.manifest.order)
+
+
+def as_release(given: Any) -> Release:
+    """Return a release, opened if a path is given."""
+    if isinstance(given, Release):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return load(inputs.path(given, "the folder of a release"))
+    if hasattr(given, "columns") or isinstance(given, dict):
+        raise ParameterError(
+            f"a {type(given).__name__} is no release: nobody knows what noise its columns have",
+            hint="load a release with vdp.load(folder); or, for a table that a known mechanism has noised, "
+            "vdp.Release.from_frame(table, mechanism); raw data are released with mechanism.release(table)",
+        )
+    raise ParameterError(
+        f"a {type(given).__name__} is no release", hint="give a Release, or the folder of one: vdp.load(folder)"
+    )
 
 
 def _short(value: Any) -> str:

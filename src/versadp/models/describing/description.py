@@ -115,9 +115,10 @@ class Description(Mapping[str, "ColumnDescription"]):
         """Return the correlation of two columns with its interval."""
         found = self._pairs.get((one, other)) or self._pairs.get((other, one))
         if found is None:
+            numbers = self._statistics.layout.numbers
             raise NoSuchName(
                 f"there is no correlation of {one!r} and {other!r}: numbers have one",
-                hint=near(one if one not in self._statistics.layout.numbers else other, self._statistics.layout.numbers),
+                hint=near(other if one in numbers else one, numbers),
             )
         return found
 

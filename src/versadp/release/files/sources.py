@@ -8,17 +8,18 @@ released.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from versadp import inputs
 from versadp.errors import DataError
 from versadp.release.files.formats import FORMATS, text_types
 from versadp.release.path.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from versadp.schema import Schema
 
@@ -90,7 +91,7 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     schema : Schema, optional
         Says how text in a CSV file is to be read.
     """
-    place = Path(path)
+    place = inputs.path(path, "a file of data, or a folder of Parquet files")
     kind, files = _find(place)
     types = {} if schema is None else text_types(schema)
     first: pa.Schema | None = None
