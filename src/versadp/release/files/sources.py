@@ -7,6 +7,8 @@ released.
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,10 +77,25 @@ class _Reading:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         if isinstance(problem, _DAMAGED) and not isinstance(problem, DataError):
             # raised anew and not chained: arrow's message would show what stands in the file
+            if name := _unread(self._path, str(problem)):
+                raise DataError(
+                    f"{self._path.name}: column {name!r} holds something else than the schema says, text among numbers",
+                    hint="mend it, or declare the column as categorical, public or omitted; missing is an empty cell",
+                ) from None
             raise DataError(
                 f"{self._path.name} cannot be read as {self._kind} ({type(problem).__name__})",
                 hint="it is damaged, cut short, changes its columns or types, is not in UTF-8, or is no such file",
             ) from None
+
+
+def _unread(path: Path, words: str) -> str | None:
+    """Return the name of the column of a text file that could not be read, if arrow's words tell its number."""
+    found = re.match(r"In CSV column #(\d+):( Row #\d+:)? CSV conversion error", words)
+    if found is None:
+        return None
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+    return names[int(found[1])] if int(found[1]) < len(names) else None
 
 
 def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
