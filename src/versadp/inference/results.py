@@ -40,7 +40,7 @@ from versadp.inference.effects import prediction as prediction_asked
 from versadp.inference.estimated import Estimated
 from versadp.inference.named import NamedArray
 from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_average, predict_classes
-from versadp.inference.publishing import Publishing
+from versadp.inference.publishing import Published, Publishing
 from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
 from versadp.inference.trust import SpecificationTest, Trust
@@ -492,6 +492,10 @@ class Results(Publishing):
         """
         found = summarise(self, self.coef_table(level) if self.answered else None, self._what_to_do)
         return found if style is None else found.render(style)
+
+    def to_maketables(self) -> Published:
+        """Return what maketables makes a column of: `ETable([res.to_maketables() for res in fits])`."""
+        return Published(self)
 
     def __repr__(self) -> str:
         return f"<Results: {self.formula or self.loss}, {self.nobs} records, {self.outcome}>"
