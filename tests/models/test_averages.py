@@ -207,7 +207,7 @@ PLAIN = vdp.Schema({"x": vdp.Bounded(-1, 1), "w": vdp.Public(), "y": vdp.Public(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
-    [vdp.Mechanism(PLAIN, scale=0.5, exact_rate=0.3), vdp.calibrate(PLAIN, epsilon=2)],
+    [vdp.Mechanism(PLAIN, scale=0.5, exact_rate=0.3), vdp.calibrate(PLAIN, epsilon=4)],
     ids=["zil", "window"],
 )
 def test_intervals_of_averages_cover_and_naive_ones_do_not(mechanism):
