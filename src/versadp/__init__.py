@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from versadp.inference import Results, summary_col
     from versadp.models.bootstrap import bootstrap
     from versadp.models.describing.describe import describe
+    from versadp.models.example import example
     from versadp.models.fit import fit
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
@@ -55,6 +56,7 @@ _HOME = {
     "plan": "versadp.release.target.plan",
     "release_file": "versadp.release.files.release",
     "draft_schema": "versadp.release.files.draft",
+    "example": "versadp.models.example",
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
@@ -80,6 +82,7 @@ __all__ = [
     "draft_schema",
     "engine",
     "errors",
+    "example",
     "finalize",
     "fit",
     "fresh_key",
@@ -100,7 +103,9 @@ def __getattr__(name: str) -> Any:
     elif name in _ROOMS:
         value = importlib.import_module(f"versadp.{name}")
     else:
-        raise AttributeError(f"versadp has no {name!r}")
+        from versadp.errors import near
+
+        raise AttributeError(f"versadp has no {name!r}: {near(name, __all__)}")
     globals()[name] = value
     return value
 

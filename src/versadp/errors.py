@@ -7,6 +7,12 @@ The hint says what to do about it.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_SHOWN = 30
 
 _HOME = Path(__file__).parent
 
@@ -85,6 +91,12 @@ class MissingExtraError(VersadpError, ImportError):
     """An optional dependency is not installed."""
 
 
+class NoSuchName(VersadpError, KeyError):  # noqa: N818 - what it says
+    """There is nothing of that name."""
+
+    __str__ = VersadpError.__str__
+
+
 class VersadpWarning(UserWarning):
     """Base of all warnings of versadp."""
 
@@ -95,6 +107,27 @@ class InsecureWarning(VersadpWarning):
 
 class ClampedWarning(VersadpWarning):
     """Values outside the declared bounds were moved to the nearest bound."""
+
+
+def near(name: object, known: Iterable[str]) -> str:
+    """Return a hint for a name that is not there: the nearest one that is, and all of them.
+
+    Examples
+    --------
+    >>> near("agee", ["age", "income"])
+    "did you mean 'age'? there are age, income"
+    >>> near("region", ["age", "income"])
+    'choose from age, income'
+    """
+    from difflib import get_close_matches
+
+    there = list(map(str, known))
+    if not there:
+        return "there is none"
+    every = ", ".join(there[:MOST_SHOWN]) + (", ..." if len(there) > MOST_SHOWN else "")
+    lower = {each.lower(): each for each in reversed(there)}
+    found = get_close_matches(str(name).lower(), list(lower), n=1, cutoff=0.6)
+    return f"did you mean {lower[found[0]]!r}? there are {every}" if found else f"choose from {every}"
 
 
 def find_stacklevel() -> int:

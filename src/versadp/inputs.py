@@ -104,6 +104,8 @@ def array(
     if np.isinf(low) and np.isinf(high):
         interval = "any, but not NaN" if not (open_low or open_high) else interval
     complaint = f"{name} must be a number in {interval}, not "
+    if interval.startswith("any"):
+        complaint = f"{name} must be a number, not "
     try:
         raw = np.asarray(value)
     except ValueError:  # lists of several lengths
@@ -167,6 +169,23 @@ def file_bytes(path: str | Path, most: int) -> bytes:
     if data is None or len(data) > most:
         raise OSError(f"not an ordinary file of at most {most} bytes")
     return data
+
+
+def path(given: Any, what: str) -> Path:
+    """Return a path, or say what of.
+
+    Examples
+    --------
+    >>> path(3, "the folder of a release")
+    Traceback (most recent call last):
+    versadp.errors.ParameterError: int is no path
+      hint: give the folder of a release
+    """
+    from pathlib import Path
+
+    if not isinstance(given, str | os.PathLike):
+        raise ParameterError(f"{type(given).__name__} is no path", hint=f"give {what}")
+    return Path(given)
 
 
 def json_value(data: str | bytes) -> Any:

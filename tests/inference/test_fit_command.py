@@ -126,3 +126,26 @@ def test_a_fit_from_end_to_end(folder):
     result = run(folder, "y ~ nothing")
     assert result.exit_code == 2
     assert "not there: 'nothing'" in result.stderr
+
+
+def test_options_of_a_study_reach_the_fit(folder, calls):
+    options = ("--weights", "w", "--weight-type", "frequency", "--offset", "o", "--cluster", "g", "--subset", "y > 1")
+    assert run(folder, "y ~ x", *options).exit_code == 0
+    study = {"weights": "w", "weight_type": "frequency", "offset": "o", "groups": "g", "subset": "y > 1"}
+    assert {name: calls["options"][name] for name in study} == study
+    assert calls["options"]["cov_type"] == "cluster"
+
+
+def test_k_of_huber_loss(folder, calls):
+    assert run(folder, "y ~ x", "--loss", "huber", "--k", "2").exit_code == 0
+    assert calls["options"]["loss"] == vdp.losses.Huber(k=2.0)
+    wrong = run(folder, "y ~ x", "--k", "2")
+    assert wrong.exit_code == 2
+    assert "--k belongs to the huber loss" in wrong.output
+
+
+def test_a_subset_at_the_command_line(folder):
+    found = json.loads(run(folder, "y ~ x", "--subset", "y > 1", "--format", "json").output)
+    release = vdp.load(folder)
+    assert found["header"]["subset"] == "y > 1"
+    assert found["records"] == int((release.to_pandas()["y"] > 1).sum())

@@ -26,6 +26,7 @@ from versadp.auditing.law import Verdict, law_holds
 from versadp.auditing.neighbours import Pair, all_pairs, released
 from versadp.auditing.order import order_holds
 from versadp.auditing.records import plain_path
+from versadp.errors import ParameterError
 from versadp.release.release import Release
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ def audit(
     True
     """
     mechanism, order = (audited.mechanism, order_holds(audited)) if isinstance(audited, Release) else (audited, None)
+    if not hasattr(mechanism, "blocks"):
+        raise ParameterError(f"{type(mechanism).__name__} cannot be audited", hint="give a Mechanism, or a Release")
     n = inputs.whole("n", n, FEWEST)
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     profile = mechanism.privacy(unit) if claim is None else claim

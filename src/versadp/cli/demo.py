@@ -9,34 +9,18 @@ import numpy as np
 
 import versadp as vdp
 from versadp.display.tables import render
+from versadp.models import example
 
 PEOPLE = 100_000
-REGIONS = ["north", "east", "south", "west"]
+REGIONS = list(example.REGIONS)
+
+
+SCHEMA = vdp.Schema({name: column for name, column in example.SCHEMA.columns.items() if name != "year"})
 
 
 def people(rows: int = PEOPLE) -> Any:
-    """Return the built-in data: made-up people, their yearly visits to a doctor, and whether they are vaccinated."""
-    import pyarrow as pa
-
-    rng = np.random.default_rng(20)
-    age = np.clip(rng.gamma(9.0, 5.2, rows), 18, 90)
-    income = np.clip(rng.lognormal(10.4 + 0.004 * age, 0.5), 0, 120_000)
-    region = rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1])
-    visits = np.clip(1.0 + 0.06 * age - 0.00001 * income + 0.5 * (region == "west") + rng.normal(0, 1.5, rows), 0, 10)
-    log_odds = 0.03 * (age - 47) - 0.00001 * (income - 45_000)
-    vaccinated = (rng.random(rows) < 1 / (1 + np.exp(-log_odds))).astype(float)
-    return pa.table({"age": age, "income": income, "region": region, "visits": visits, "vaccinated": vaccinated})
-
-
-SCHEMA = vdp.Schema(
-    {
-        "age": vdp.Bounded(18, 90),
-        "income": vdp.Bounded(0, 120_000),
-        "region": vdp.Categorical(REGIONS),
-        "visits": vdp.Bounded(0, 10),
-        "vaccinated": vdp.Bounded(0, 1, step=1),
-    }
-)
+    """Return the built-in data, all of it private."""
+    return example.people(rows).drop_columns(["year"])
 
 
 @click.command()

@@ -35,5 +35,13 @@ def describe(folder: Path, level: float, quantile: tuple[float, ...], plot: Path
     else:
         click.echo(found.summary())
     if plot is not None:
-        found.plot(plot)
+        try:
+            found.plot(plot)
+        except (OSError, ValueError) as problem:
+            if isinstance(problem, vdp.errors.VersadpError):
+                raise
+            why = type(problem).__name__ if isinstance(problem, OSError) else f"no picture is written as {plot.suffix}"
+            raise vdp.errors.ParameterError(
+                f"cannot write {str(plot)!r}: {why}", hint="choose a folder that is there, and .png, .svg or .pdf"
+            ) from None
         click.echo(f"picture written to {plot}", err=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LOSSES = ("squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial")
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
+_STUDY = ("weights", "weight_type", "offset", "groups", "subset")
 EXTENSIONS = ("none", "zero", "clip", "damped")
 
 
@@ -25,6 +26,18 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
 @click.argument("formula")
 @click.option("--loss", type=click.Choice(LOSSES), default="squared", show_default=True, help="What is minimised.")
 @click.option("--tau", type=float, help="Quantile of the check loss; default: the median.")
+@click.option("--k", type=float, help="Where Huber loss turns straight, in multiples of the residuals' scale.")
+@click.option("--weights", metavar="COLUMN", help="Public column of weights.")
+@click.option(
+    "--weight-type",
+    type=click.Choice(("survey", "frequency")),
+    default="survey",
+    show_default=True,
+    help="People that a record stands for, or records that are the same.",
+)
+@click.option("--offset", metavar="COLUMN", help="Public column that is added to the index: the log of an exposure.")
+@click.option("--cluster", "groups", metavar="COLUMN", help="Public column whose equal values belong together.")
+@click.option("--subset", metavar="CONDITION", help='On public columns, such as "year > 2000".')
 @click.option("--method", type=click.Choice(METHODS), default="efficient", show_default=True, help="Which correction.")
 @click.option("--extension", type=click.Choice(EXTENSIONS), help="What the loss is taken to be outside the domain.")
 @click.option("--draws", type=click.IntRange(1), default=20, show_default=True, help="Second randomisations.")
@@ -37,6 +50,7 @@ def fit(
     formula: str,
     loss: str,
     tau: float | None,
+    k: float | None,
     level: float,
     save: Path | None,
     style: str,
@@ -47,7 +61,10 @@ def fit(
     Exits with 1 if there is no estimate.
     """
     check_level(level, "--level")  # before the work
-    results: Results = vdp.fit(vdp.load(folder), formula, loss=_loss(loss, tau), **options)
+    given = {name: value for name, value in options.items() if name not in _STUDY or value not in {None, "survey"}}
+    if "groups" in given:
+        given["cov_type"] = "cluster"
+    results: Results = vdp.fit(vdp.load(folder), formula, loss=_loss(loss, tau, k), **given)
     if save is not None:
         results.save(save)
     if style == "json":
@@ -61,15 +78,16 @@ def fit(
         raise SystemExit(1)
 
 
-def _loss(name: str, tau: float | None) -> Any:
+def _loss(name: str, tau: float | None, k: float | None) -> Any:
     """Return the loss as `fit` takes it."""
-    if tau is None:
-        return name
-    if name != "check":
-        raise vdp.errors.ParameterError("--tau belongs to the check loss", hint="add --loss check")
-    from versadp.losses import Check
+    for option, value, owner in (("--tau", tau, "check"), ("--k", k, "huber")):
+        if value is not None and name != owner:
+            raise vdp.errors.ParameterError(f"{option} belongs to the {owner} loss", hint=f"add --loss {owner}")
+    from versadp.losses import Check, Huber
 
-    return Check(tau=tau)
+    if tau is not None:
+        return Check(tau=tau)
+    return name if k is None else Huber(k=k)
 
 
 def _facts(results: Results, level: float) -> dict[str, Any]:

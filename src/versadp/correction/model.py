@@ -47,6 +47,8 @@ class Records:
         The analyst's weights.
     released : array (dim, n), optional
         The noisy columns as they were released, where a block's own inverse needs them.
+    label : array (n,), optional
+        The number of each record's cluster, or of how many records it stands for.
     """
 
     z: Array
@@ -55,6 +57,7 @@ class Records:
     response: Array | None = None
     weight: Array | None = None
     released: Array | None = None
+    label: Array | None = None
 
     @property
     def rows(self) -> int:
@@ -81,7 +84,7 @@ class Records:
         return cls(np.concatenate([part.z for part in parts]), public, released=released, **some)
 
 
-_BY_RECORD = ("design", "response", "weight")
+_BY_RECORD = ("design", "response", "weight", "label")
 
 
 class Model(ABC):

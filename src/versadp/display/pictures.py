@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from versadp.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    Dots = tuple[NDArray[np.float64], NDArray[np.float64]]  # estimates, ends of intervals
     Bars = tuple[Any, NDArray[np.float64], NDArray[np.float64], Any]  # places, heights, ends of intervals, widths
 
 
@@ -76,6 +77,48 @@ def bars(drawn: Mapping[str, Bars], *, y: str, path: str | Path | None = None) -
     if path is not None:
         figure.savefig(path)
     return figure
+
+
+def estimates(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title: str = "", axes: Any = None) -> Any:
+    """Draw estimates with intervals, a line for each name, several kinds of estimates beside each other.
+
+    Kinds differ by marker, filling and grey, and by no colour.
+
+    Parameters
+    ----------
+    names : sequence of str
+    drawn : mapping of label to (estimates, ends of intervals)
+        Ends are (names, 2), and may be infinite; what is not a number is not drawn.
+    x, title : str
+        Labels.
+    axes : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if axes is None:
+        axes = _figure(6.0, 1.2 + 0.35 * len(names) * max(len(drawn), 1)).subplots()
+    looks = (("o", "black", "black"), ("s", "0.45", "white"), ("^", "0.6", "0.8"))
+    apart = 0.22
+    finite = [
+        value for centre, ends in drawn.values() for value in (*centre, *ends.ravel()) if abs(value) < float("inf")
+    ]
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
+    room = 0.05 * ((high - low) or 1.0)
+    for k, (label, (centre, ends)) in enumerate(drawn.items()):
+        marker, edge, face = looks[k % len(looks)]
+        y = [j + apart * (k - (len(drawn) - 1) / 2) for j in range(len(names))]
+        axes.hlines(y, ends[:, 0].clip(low - room), ends[:, 1].clip(None, high + room), color=edge, linewidth=1.2)
+        axes.plot(centre, y, marker, color=edge, markerfacecolor=face, label=label, linestyle="none")
+    axes.axvline(0.0, color="0.7", linewidth=0.8, linestyle="--", zorder=0)
+    axes.set_yticks(range(len(names)))
+    axes.set_yticklabels(names, parse_math=False)
+    axes.set(xlabel=x, ylim=(len(names) - 0.5, -0.5))
+    axes.set_title(title, parse_math=False)
+    axes.legend()
+    return axes
 
 
 def _figure(width: float, height: float) -> Any:

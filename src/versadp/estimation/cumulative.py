@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.estimation.curve import Curve
-from versadp.estimation.histogram import binned_kernel, likeliest
+from versadp.estimation.histogram import binned_kernel, hides_missing, likeliest, with_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,7 +152,8 @@ def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cu
     if block.steps(column, np.zeros(1)) is not None:
         nodes = bins.middles if not bins.beyond else bins.edges[bins.beyond : bins.beyond + bins.inside + 1]
         return Cumulative(block, column, counts, nodes)
-    if counts[-1] or column in block.nullable:
+    private = hides_missing(block, column, declared)
+    if private and block.cases(np.empty((1, 0))) is None:
         return None
     steps = getattr(declared, "steps", None)
     single = steps is not None and steps < VALUES
@@ -161,9 +162,18 @@ def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cu
     if ends is None:
         return None
     kernel = binned_kernel(block, column, bins, ends)
-    weighed = kernel / (kernel @ likeliest(kernel, counts[:-1], ends).share)[:, None]
+    if private:
+        kernel = with_missing(block, column, bins, kernel)
+        beyond = np.array([[ends[1, -1]], [np.inf]])
+        share = likeliest(kernel, counts, np.append(ends, beyond, axis=1)).share
+    else:
+        share = likeliest(kernel, counts[:-1], ends).share
+    weighed = kernel / (kernel @ share)[:, None]
     inverse = weighed @ np.linalg.pinv(kernel.T @ weighed, rcond=1e-12, hermitian=True)
-    inverse = np.append(inverse, np.zeros((1, len(ends.T))), axis=0)
+    if private:
+        inverse = inverse[:, :-1]  # nobody whose value is missing is below anything
+    else:
+        inverse = np.append(inverse, np.zeros((1, len(ends.T))), axis=0)
     if not single:
         return Cumulative(block, column, counts, np.linspace(ends[0, 0], ends[1, -1], FINE), (ends, inverse))
     nodes = ends.mean(axis=0)  # at which the distribution function jumps

@@ -70,6 +70,13 @@ class Histogram:
         reach = ndtri((1 + inputs.number("level", level, 0, 1)) / 2) * self.error
         return np.clip(np.stack([self.share - reach, self.share + reach], axis=1), 0.0, 1.0)
 
+    def without_last(self) -> Histogram:
+        """Return the shares of the others without the last cell: of those who are not missing."""
+        rest = 1 - self.share[-1]
+        slope = np.eye(self.share.size)[:-1] / rest
+        slope[:, -1] += self.share[:-1] / rest**2
+        return Histogram(self.low[:-1], self.high[:-1], self.share[:-1] / rest, slope @ self.cov @ slope.T)
+
     def joined(self, count: int) -> Histogram:
         """Return neighbouring cells together, `count` at a time: coarser, and better known."""
         starts = np.arange(0, self.share.size, inputs.whole("count", count, 1))
@@ -122,10 +129,43 @@ def histogram_of_counts(
     bins, ends = block.bins(column), block.cells(column, declared, cells)
     if bins is None or ends is None or not counts[:-1].sum():
         return None
+    private = hides_missing(block, column, declared)
+    if private and block.cases(np.empty((1, 0))) is None:
+        return None
     if (np.diff(ends, axis=0) < bins.width).any():  # cells of single values: as far as half way to the next
         between = (ends[1, :-1] + ends[0, 1:]) / 2
         ends = np.stack([np.append(ends[0, 0], between), np.append(between, ends[1, -1])])
-    return likeliest(binned_kernel(block, column, bins, ends), counts[:-1], ends)
+    kernel = binned_kernel(block, column, bins, ends)
+    if not private:
+        return likeliest(kernel, counts[:-1], ends)
+    beyond = np.array([[ends[1, -1]], [np.inf]])
+    return likeliest(with_missing(block, column, bins, kernel), counts, np.append(ends, beyond, axis=1)).without_last()
+
+
+def hides_missing(block: Block, column: str, declared: Column) -> bool:
+    """Tell whether it is private whose value is missing, in a column alone in its block."""
+    return column in block.nullable and getattr(declared, "nullable", False) is True
+
+
+def with_missing(block: Block, column: str, bins: Bins, kernel: Array) -> Array:
+    """Return how likely bins, and to be shown as missing, are, given cells, and given that the value is missing.
+
+    The factor of a record that shows a value, and of one that does not, has the mean 1 where there is a value and 0
+    where there is none (`noise/complete.py`): that tells how often either is shown. Values that are shown in place of
+    missing ones are those that are drawn anew, as in the place of a value far away.
+    """
+    low, high = bins.low, bins.high
+    found = block.cases(np.array([[(low + high) / 2, np.nan]]))
+    assert found is not None
+    which, cases = found
+    shown, hidden = (cases[k].factor for k in which)
+    there, gone = (1 - hidden) / (shown - hidden), -hidden / (shown - hidden)
+    far = np.array([[high + 3 * (high - low)], [high + 4 * (high - low)]])
+    drawn = binned_kernel(block, column, bins, far)
+    out = np.empty((len(kernel) + 1, kernel.shape[1] + 1))
+    out[:-1, :-1], out[-1, :-1] = there * kernel / kernel.sum(axis=0), 1 - there
+    out[:-1, -1], out[-1, -1] = gone * drawn[:, 0] / drawn.sum(), 1 - gone
+    return out
 
 
 def binned_kernel(block: Block, column: str, bins: Bins, ends: Array) -> Array:

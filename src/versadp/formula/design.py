@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.errors import ParameterError
+from versadp.errors import ParameterError, near
 from versadp.formula.contrasts import spread
 from versadp.formula.expression import Expression, parse_expression, quote
 from versadp.formula.growth import check_terms
@@ -368,7 +368,8 @@ def _check_names(found: set[str], schema: Schema) -> None:
         raise ParameterError(f"{schema.id!r} is the id column, which is never released", hint=f"columns: {there}")
     if missing := sorted(found - set(schema.columns)):
         words = ", ".join(map(repr, missing))
-        raise ParameterError(f"the formula names a column that is not there: {words}", hint=f"columns: {there}")
+        hint = near(missing[0], (*schema.numeric, *schema.categorical, *schema.public))
+        raise ParameterError(f"the formula names a column that is not there: {words}", hint=hint)
 
 
 def _check_repeats(terms: Terms, response: Expression) -> None:

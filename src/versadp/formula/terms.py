@@ -142,6 +142,6 @@ def read_columns(
         out[name] = values.astype(np.float64, copy=False)
     lengths = {len(values) for values in out.values() if values.ndim} or {1}
     if len(lengths) > 1:
-        raise ParameterError("the columns differ in length")
+        raise ParameterError("the columns differ in length", hint="one value for each row, or one for all rows")
     rows = lengths.pop()
     return {name: values if values.ndim else np.full(rows, values) for name, values in out.items()}

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from versadp.errors import ParameterError
+from versadp.errors import ParameterError, near
 from versadp.inference.results import Results
 from versadp.inference.styles import columns, html, latex, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_CALL = 'summary_col([result1, result2], names=["small", "large"])'
 _FACTS = ("privacy unit", "epsilon", "delta")
 
 
@@ -40,7 +41,7 @@ class SideBySide:
             return latex("Models side by side", {}, self.rows, self.notes)
         if style == "markdown":
             return markdown("Models side by side", {}, self.rows, self.notes)
-        raise ParameterError(f"there is no style {style!r}", hint="choose from text, html, latex, markdown")
+        raise ParameterError(f"there is no style {style!r}", hint=near(style, ("text", "html", "latex", "markdown")))
 
 
 @overload
@@ -83,12 +84,12 @@ def summary_col(
     <BLANKLINE>
     standard errors in brackets
     """
-    fits = list(results)
+    fits = [results] if isinstance(results, Results) else list(results)
     if not fits or not all(isinstance(fit, Results) for fit in fits):
-        raise ParameterError("give a list of results of fits", hint="summary_col([result1, result2])")
+        raise ParameterError("give a list of results of fits", hint=_CALL)
     heads = [f"({k + 1})" for k in range(len(fits))] if names is None else list(map(str, names))
     if len(heads) != len(fits) or len(set(heads)) < len(heads):
-        raise ParameterError(f"{len(fits)} fits need as many names that differ from each other")
+        raise ParameterError(f"{len(fits)} fits need as many names that differ from each other", hint=_CALL)
     rows = [
         {"": name} | {head: _cell(fit, name, level) for head, fit in zip(heads, fits, strict=True)}
         for name in dict.fromkeys(name for fit in fits for name in fit.names)

@@ -10,6 +10,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.curve import Curve
+from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
@@ -143,3 +144,12 @@ def read_terms(design: Any, names: tuple[str, ...]) -> Terms | None:
     if terms.names != names:
         raise ParameterError("the design and the coefficients have different names")
     return terms
+
+
+def check_offset(offset: Any) -> str | None:
+    """Return an offset that can be evaluated, or none."""
+    if offset is None:
+        return None
+    if not isinstance(offset, str):
+        raise ParameterError("the offset of results must be text")
+    return parse_expression(offset).text

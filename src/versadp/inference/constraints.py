@@ -50,7 +50,7 @@ def read_constraints(R: ArrayLike | str | Sequence[str], q: ArrayLike, names: tu
     except (TypeError, ValueError):
         raise ParameterError("R must be a matrix, a coefficient's name, or constraints in words", hint=_HINT) from None
     if matrix.ndim != 2 or matrix.shape[1] != len(names) or not len(matrix) or not np.isfinite(matrix).all():
-        raise ParameterError(f"R must be a finite matrix with {len(names)} columns, one a coefficient")
+        raise ParameterError(f"R must be a finite matrix with {len(names)} columns, one a coefficient", hint=_HINT)
     return matrix, _right(q, len(matrix))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from versadp.errors import ParameterError
+from versadp.errors import NoSuchName, ParameterError, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,12 +23,17 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     values : array_like
         One number a name, or one row a name; a square table is named along both axes.
     names : sequence of str
+    columns : sequence of str, optional
+        Of a table that is not square: "lower" and "upper", say.
 
     Examples
     --------
     >>> params = NamedArray([0.5, -1.0], ("Intercept", "age"))
     >>> float(params["age"]), float(params[1])
     (-1.0, -1.0)
+    >>> params
+    Intercept   0.5
+    age          -1
     >>> params + 1
     array([1.5, 0. ])
     >>> dict(params.items())
@@ -37,18 +43,23 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     """
 
     names: tuple[str, ...]
+    columns: tuple[str, ...]
 
-    def __new__(cls, values: ArrayLike, names: Sequence[str]) -> Self:
+    def __new__(cls, values: ArrayLike, names: Sequence[str], columns: Sequence[str] = ()) -> Self:
         """Copy the values, so that nothing outside can change them."""
         array = np.array(values, dtype=np.float64).view(cls)
         if array.ndim not in {1, 2} or len(array) != len(names):
             raise ParameterError("a named array needs one name a row")
-        array.names = tuple(names)
+        if array.ndim == 2 and not columns and array.shape[1] == len(names):
+            columns = names
+        if columns and (array.ndim != 2 or array.shape[1] != len(columns)):
+            raise ParameterError("a named table needs one name a column")
+        array.names, array.columns = tuple(names), tuple(columns)
         array.flags.writeable = False
         return array
 
     def __array_finalize__(self, obj: object) -> None:
-        self.names = ()  # names stay with the whole array only: a slice or a sorted copy has others
+        self.names = self.columns = ()  # names stay with the whole array only: a slice or a sorted copy has others
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Calculate on plain arrays."""
@@ -59,13 +70,13 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
         """Return a number or a plain array, by name, names or numbers."""
         plain = np.asarray(self)
         if isinstance(key, tuple) and any(isinstance(part, str) for part in key):
-            return plain[tuple(self._number(part) for part in key)]
+            return plain[tuple(self._number(part, axis) for axis, part in enumerate(key))]
         if isinstance(key, list) and key and all(isinstance(part, str) for part in key):
             return plain[[self._number(part) for part in key]]
         return plain[self._number(key)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (NamedArray, (np.array(self), self.names)) if self.names else (np.array, (self.tolist(),))
+        return (NamedArray, (np.array(self), self.names, self.columns)) if self.names else (np.array, (self.tolist(),))
 
     def __copy__(self) -> NamedArray:
         return self
@@ -99,20 +110,51 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
         plain = np.array(self)
         if plain.ndim == 1:
             return pd.Series(plain, index=list(self.names))
-        square = plain.shape[1] == len(self.names)
-        return pd.DataFrame(plain, index=list(self.names), columns=list(self.names) if square else None)
+        return pd.DataFrame(plain, index=list(self.names), columns=list(self.columns) or None)
 
     def __repr__(self) -> str:
         if not self.names:
             return repr(np.asarray(self))
-        inner = ", ".join(f"{name}: {value}" for name, value in self.items())
-        return f"NamedArray({inner})"
+        rows = np.asarray(self).reshape(len(self.names), -1)
+        head = [["", *self.columns]] if self.columns else []
+        return _aligned(
+            [*head, *([name, *(f"{x:.6g}" for x in row)] for name, row in zip(self.names, rows, strict=True))]
+        )
 
     __str__ = __repr__
 
-    def _number(self, key: Any) -> Any:
+    def __format__(self, how: str) -> str:
+        return str(self) if not how or self.ndim else format(self.item(), how)
+
+    def _repr_html_(self) -> str:
+        rows = np.asarray(self).reshape(len(self.names), -1)
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("", *self.columns)) if self.columns else ""
+        cells = (
+            f"<th>{escape(name)}</th>" + "".join(f"<td>{x:.6g}</td>" for x in row)
+            for name, row in zip(self.names, rows, strict=True)
+        )
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in cells)}</table>"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a name, or a default."""
+        return self[name] if name in self.names else default
+
+    def __contains__(self, what: object) -> bool:
+        return what in self.names if isinstance(what, str) else bool(np.isin(what, np.asarray(self)).any())  # type: ignore[arg-type] # a number
+
+    def _number(self, key: Any, axis: int = 0) -> Any:
         if not isinstance(key, str):
             return key
-        if key not in self.names:
-            raise KeyError(f"there is no {key!r}; there are {', '.join(self.names)}")
-        return self.names.index(key)
+        known = self.columns if axis else self.names
+        if key not in known:
+            raise NoSuchName(f"there is no {key!r}", hint=near(key, known))
+        return known.index(key)
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Return lines of short texts, the first of each to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *(c.rjust(w + 1) for c, w in zip(line[1:], widths[1:], strict=True))])
+        for line in lines
+    )

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.formula.terms import Terms
 from versadp.inference.coefficients import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from versadp.formula.terms import Terms
 
     Array = NDArray[np.float64]
     Function = Callable[[Array], Array]
@@ -36,6 +35,8 @@ class Prediction:
         With a column a class, where classes are predicted.
     level : float
     classes : tuple of str
+    std_error : array or None
+        By the delta method; None of classes.
     """
 
     estimate: Array
@@ -43,6 +44,16 @@ class Prediction:
     upper: Array
     level: float
     classes: tuple[str, ...] = ()
+    std_error: Array | None = None
+
+    def summary_frame(self) -> Any:
+        """Return a pandas DataFrame with the names of statsmodels: mean, mean_se, mean_ci_lower, mean_ci_upper."""
+        import pandas as pd
+
+        if self.classes:
+            raise ParameterError("probabilities of several classes are no one mean", hint="use to_pandas()")
+        ends = {"mean_ci_lower": self.lower, "mean_ci_upper": self.upper}
+        return pd.DataFrame({"mean": self.estimate, "mean_se": self.std_error} | ends)
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame; of several classes it has three columns each."""
@@ -143,21 +154,49 @@ class Link:
         raise ParameterError(f"this fit does not predict: {lost if self.name == CUSTOM else none}")
 
 
-def predict(matrix: Array, params: Array, cov: Array, link: Function, level: float | None) -> Array | Prediction:
+def predict(
+    matrix: Array, params: Array, cov: Array, link: Function, level: float | None, *, aside: Array | float = 0.0
+) -> Array | Prediction:
     """Return predictions at the rows of a model matrix, with bands if a level is given.
+
+    `aside` is what is added to the index.
 
     Examples
     --------
     >>> predict(np.array([[1.0, 2.0]]), np.array([0.5, 1.0]), np.eye(2), identity, None)
     array([2.5])
     """
-    centre = matrix @ params
+    centre = matrix @ params + aside
     if level is None:
         return link(centre)
-    variance = np.sum((matrix @ cov) * matrix, axis=1)
-    ends = interval(centre, np.sqrt(np.maximum(variance, 0)), level)
+    error = np.sqrt(np.maximum(np.sum((matrix @ cov) * matrix, axis=1), 0))
+    ends = interval(centre, error, level)
     low, high = link(ends[:, 0]), link(ends[:, 1])
-    return Prediction(link(centre), np.minimum(low, high), np.maximum(low, high), level)
+    slope = _slope(link, centre, error)
+    return Prediction(link(centre), np.minimum(low, high), np.maximum(low, high), level, std_error=slope * error)
+
+
+def predict_average(
+    matrix: Array, params: Array, cov: Array, link: Function, aside: Array | float = 0.0
+) -> tuple[float, float]:
+    """Return the average prediction over the rows of a model matrix, and its standard error by the delta method.
+
+    Examples
+    --------
+    >>> predict_average(np.array([[1.0, 2.0], [1.0, 4.0]]), np.array([0.5, 1.0]), np.eye(2), identity)
+    (3.5, np.float64(3.1622776601683795))
+    """
+    centre = matrix @ params + aside
+    error = np.sqrt(np.maximum(np.sum((matrix @ cov) * matrix, axis=1), 0))
+    gradient = (_slope(link, centre, error)[:, None] * matrix).mean(axis=0)
+    return float(link(centre).mean()), np.sqrt(gradient @ cov @ gradient)
+
+
+def _slope(link: Function, centre: Array, error: Array) -> Array:
+    """Return the slope of a link, by a difference that is small beside errors."""
+    small = 1e-4 * np.maximum(error, 1e-4)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((link(centre + small) - link(centre - small)) / (2 * small))
 
 
 def predict_classes(
@@ -194,16 +233,23 @@ def predict_classes(
     return Prediction(p, low, high, level, classes)
 
 
-def model_matrix(data: Any, terms: Terms | None, size: int) -> Array:
-    """Return the model matrix at a mapping of columns, a pandas, polars or arrow table, or as it is given."""
+def model_matrix(data: Any, terms: Terms | None, size: int, offset: str | None = None) -> tuple[Array, Array | float]:
+    """Return the model matrix at a mapping of columns, a table, or as it is given; and the offset there."""
     if isinstance(data, np.ndarray):
         matrix = np.atleast_2d(data)
         if matrix.ndim != 2 or matrix.shape[1] != size or matrix.dtype.kind not in "fiub":
-            raise ParameterError(f"a model matrix has {size} columns of numbers, one a coefficient")
-        return matrix.astype(np.float64)
+            raise ParameterError(
+                f"a model matrix has {size} columns of numbers, one a coefficient",
+                hint="or give a table with the columns of the formula",
+            )
+        return matrix.astype(np.float64), 0.0
     if terms is None:
         raise ParameterError("this fit has no formula", hint="give the model matrix as a numpy array")
-    return terms.matrix(_columns(data))
+    columns = _columns(data)
+    if offset is None:
+        return terms.matrix(columns), 0.0
+    added = Terms(("offset",), ((offset,),)).matrix(columns)[:, 0]
+    return terms.matrix(columns), added
 
 
 def _columns(data: Any) -> Mapping[str, Any]:

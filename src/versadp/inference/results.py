@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from versadp import inputs
-from versadp.errors import EstimationError, ParameterError
+from versadp.errors import EstimationError, ParameterError, near
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.scoreset import ScoreSet
 from versadp.estimation.strength import SEEN
@@ -27,6 +27,7 @@ from versadp.inference.checks import (
     check_covariance,
     check_curves,
     check_level,
+    check_offset,
     check_shape,
     check_size,
     check_weights,
@@ -34,9 +35,12 @@ from versadp.inference.checks import (
 )
 from versadp.inference.coefficients import CoefTable, coefficient_table, interval, z_and_p
 from versadp.inference.constraints import read_constraints
+from versadp.inference.effects import comparisons
+from versadp.inference.effects import prediction as prediction_asked
 from versadp.inference.estimated import Estimated
 from versadp.inference.named import NamedArray
-from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_classes
+from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_average, predict_classes
+from versadp.inference.publishing import Published, Publishing
 from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
 from versadp.inference.trust import SpecificationTest, Trust
@@ -50,12 +54,16 @@ if TYPE_CHECKING:
 
     from versadp.estimation import Curve
     from versadp.formula.terms import Terms
+    from versadp.inference.effects import Asked as Averages
+    from versadp.inference.effects import Further
 
     Array = NDArray[np.float64]
 
+ENDS = ("lower", "upper")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Results:
+class Results(Publishing):
     """What a fit found, made by `versadp.fit`.
 
     Parameters
@@ -98,6 +106,11 @@ class Results:
         What was taken off coefficients: the bias that noise leaves in few records, in which score and curvature go
         together. It is a part of a standard error, and not worth a pass over many records.
 
+    offset : str, optional
+        What is added to the index with the coefficient 1: predictions need it.
+    further : Further, optional
+        What gives averages, R² and the naive fit; it knows the release, and is not saved.
+
     Examples
     --------
     >>> res = Results([1.0, 0.5], [[0.04, 0.0], [0.0, 0.01]], ("Intercept", "age"), "converged", 1000,
@@ -129,7 +142,9 @@ class Results:
     trust: Trust = field(default_factory=Trust)
     classes: tuple[str, ...] = ()
     bias: Mapping[str, float] = field(default_factory=dict)
+    offset: str | None = None
     more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
+    further: Further | None = None
 
     def __post_init__(self) -> None:
         names, outcome = tuple(map(str, self.names)), Outcome.read(self.outcome)
@@ -155,6 +170,7 @@ class Results:
             curves=check_curves(self.curves if self.converged else {}, names),
             classes=tuple(map(str, self.classes)),
             bias=check_bias(self.bias, names),
+            offset=check_offset(self.offset),
         )
         _ = self.link  # which refuses what is no link
         if (self.link.name == "softmax") != bool(self.classes) or len(names) % max(len(self.classes) - 1, 1):
@@ -241,13 +257,13 @@ class Results:
         self.need_estimate(sure=kind == "wald")
         if kind == "score" or (kind == "auto" and (self.trust.sets or not self.converged)):
             sets, level = self._score_sets, check_level(level)
-            return NamedArray([sets[name].interval(level) for name in self.names], self.names)
+            return NamedArray([sets[name].interval(level) for name in self.names], self.names, ENDS)
         if kind not in {"auto", "wald"}:
-            raise ParameterError(f"there is no kind of interval {kind!r}", hint="choose from auto, wald, score")
+            raise ParameterError(f"there is no kind of interval {kind!r}", hint=near(kind, ("auto", "wald", "score")))
         ends = interval(self.params.values, self.bse.values, level)
         for name, curve in self.curves.items():
             ends[self.names.index(name)] = curve.interval(level)
-        return NamedArray(ends, self.names)
+        return NamedArray(ends, self.names, ENDS)
 
     @cached_property
     def _score_sets(self) -> Mapping[str, ScoreSet]:
@@ -314,7 +330,8 @@ class Results:
         Parameters
         ----------
         data : mapping of columns, pandas, polars or arrow table, or array
-            The columns of the formula; an array is a model matrix with one column a coefficient.
+            The columns of the formula; an array is a model matrix with one column a coefficient. With an offset its
+            columns, too; a model matrix has none, and its rows an offset of 0.
         interval : float, optional
             Level of a confidence band for the expected response (or the quantile), e.g. 0.95.
 
@@ -324,10 +341,140 @@ class Results:
         `classes`, the reference first, where the response is a category
         """
         params, cov, link = self.params.values, self.cov.values, self.link.need()
-        matrix = model_matrix(data, self.design, len(self.names))
+        matrix, aside = model_matrix(data, self.design, len(self.names), self.offset)
         if self.classes:
             return predict_classes(matrix, params, cov, self.classes, interval)
-        return predict(matrix, params, cov, link, interval)
+        return predict(matrix, params, cov, link, interval, aside=aside)
+
+    def get_prediction(
+        self,
+        data: Any = None,
+        *,
+        average: bool = False,
+        at: Mapping[str, Any] | None = None,
+        level: float = 0.95,
+    ) -> Prediction | CoefTable:
+        """Predict at true records with confidence bands, or on average over the people of the release.
+
+        Parameters
+        ----------
+        data : table, mapping of columns or array, optional
+            As for `predict`.
+        average : bool
+            The average prediction: over the rows of `data`, or without them over the people of the release, with the
+            noise in their records undone.
+        at : mapping of str to value, optional
+            Columns that everybody's are set to, for an average over the release.
+        level : float
+            Of the bands.
+
+        Returns
+        -------
+        Prediction; or a table of one row with estimate, standard error and interval
+        """
+        if not average:
+            if data is None or at is not None:
+                raise ParameterError(
+                    "predictions need records", hint="get_prediction(table), or get_prediction(average=True)"
+                )
+            found = self.predict(data, check_level(level))
+            assert isinstance(found, Prediction)
+            return found
+        if data is None:
+            return self._averages(prediction_asked(at, self._more.columns), level)
+        if self.classes or at is not None:
+            raise ParameterError("averages over rows are of one number each, as the rows are", hint="leave out `at`")
+        params, cov, link = self.params.values, self.cov.values, self.link.need()
+        matrix, aside = model_matrix(data, self.design, len(self.names), self.offset)
+        value, error = predict_average(matrix, params, cov, link, aside)
+        ends = interval(np.array([value]), np.array([error]), level)
+        return coefficient_table(["average"], np.array([value]), np.array([error]), ends, level)
+
+    def avg_slopes(self, variables: str | Sequence[str] | None = None, *, level: float = 0.95) -> CoefTable:
+        """Return average slopes: by how much the prediction changes with a column, on average over the people.
+
+        The average is over the people of the release with the noise in their records undone, and its standard error is
+        that of the estimate and of the average together. Of a category the levels are compared with the first.
+
+        Parameters
+        ----------
+        variables : str or sequence of str, optional
+            Columns of the right side; all by default.
+        level : float
+            Of the intervals.
+        """
+        return self._averages(comparisons(variables, self._more.columns, slopes=True), level)
+
+    def avg_comparisons(self, variables: Any = None, *, level: float = 0.95) -> CoefTable:
+        """Return average comparisons: what the prediction changes by if a column does, on average over the people.
+
+        Parameters
+        ----------
+        variables : str, sequence of str or mapping, optional
+            Columns of the right side: numbers are moved by 1, levels compared with the first. Or for each column a
+            step, `{"age": 10}`, or two values, `{"age": (30, 40), "region": ("n", "e")}`. All columns by default.
+        level : float
+            Of the intervals.
+        """
+        return self._averages(comparisons(variables, self._more.columns), level)
+
+    def _averages(self, asked: Averages, level: float) -> CoefTable:
+        check_level(level)
+        values, cov = self._more.averages(asked.moves, asked.contrast)
+        error = np.sqrt(np.maximum(np.diag(cov), 0))
+        return coefficient_table(asked.names, values, error, interval(values, error, level), level)
+
+    @property
+    def _more(self) -> Further:
+        self.need_estimate(sure=True)
+        if self.further is None:
+            raise EstimationError(
+                "these results do not know their release, which this needs",
+                hint="fit again: a file of results, and method 'likelihood', have estimates only",
+            )
+        return self.further
+
+    @cached_property
+    def rsquared(self) -> float:
+        """The share of the response's variance that the model explains, with the noise undone: of squared loss.
+
+        It is an estimate from noisy moments, and may be a little below 0 or above 1.
+        """
+        return self._more.rsquared()
+
+    def plot(self, *, level: float = 0.95, naive: bool = True, intercept: bool = False, axes: Any = None) -> Any:
+        """Draw the coefficients with their intervals; beside them, if they can be had, those of noise not undone.
+
+        Corrected estimates are filled circles and naive ones open squares, so that no colour is needed.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+        naive : bool
+            Whether to show what the noisy records would say as they are.
+        intercept : bool
+            Whether to show the intercept.
+        axes : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from versadp.display.pictures import estimates
+
+        names = [name for name in self.names if intercept or name != "Intercept" or len(self.names) == 1]
+        drawn = {"corrected" if self.method != "naive" else "naive": self._drawn(names, level)}
+        if naive and self.further is not None and self.method != "naive" and self.further.noisy:
+            other = self.further.naive()
+            if other.converged:
+                drawn["naive"] = other._drawn(names, level)  # noqa: SLF001 - of the same class
+        return estimates(names, drawn, x=f"estimate and {100 * level:g}% interval", title=self.formula or "", axes=axes)
+
+    def _drawn(self, names: list[str], level: float) -> tuple[Array, Array]:
+        rows = [self.names.index(name) for name in names]
+        return self.params.values[rows], self.conf_int(level).values[rows]
 
     @overload
     def summary(self, level: float = 0.95, style: None = None) -> Summary: ...
@@ -345,6 +492,10 @@ class Results:
         """
         found = summarise(self, self.coef_table(level) if self.answered else None, self._what_to_do)
         return found if style is None else found.render(style)
+
+    def to_maketables(self) -> Published:
+        """Return what maketables makes a column of: `ETable([res.to_maketables() for res in fits])`."""
+        return Published(self)
 
     def __repr__(self) -> str:
         return f"<Results: {self.formula or self.loss}, {self.nobs} records, {self.outcome}>"

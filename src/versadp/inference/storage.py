@@ -2,8 +2,8 @@
 
 Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
 curves, for intervals by inversion, version 3 what an answer can be trusted for, version 4 the levels of categories,
-version 5 the classes of a response, version 6 the bias that was taken off; results without are written as the versions
-before have them.
+version 5 the classes of a response, version 6 the bias that was taken off, version 7 an offset; results without are
+written as the versions before have them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 MAX_RESULTS = 64 * 2**20
-_VERSION = 6
+_VERSION = 7
 _FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "curves": (2, {}),
@@ -38,12 +38,13 @@ _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "levels": (4, {}),
     "classes": (5, []),
     "bias": (6, {}),
+    "offset": (7, None),
 }
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 6 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 7 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -75,6 +76,7 @@ class SavedResults:
     levels: Mapping[str, tuple[Any, ...]]
     classes: tuple[str, ...]
     bias: Mapping[str, float]
+    offset: str | None
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
@@ -101,6 +103,7 @@ class SavedResults:
             levels={} if terms is None else {name: tuple(each) for name, each in terms.levels.items()},
             classes=results.classes,
             bias=results.bias,
+            offset=results.offset,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,7 +127,10 @@ class SavedResults:
                 raise ParameterError(f"results of version {data['version']} have no {' and '.join(new)}")
             data = data | new | {"version": _VERSION}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
-            raise ParameterError("these are not results, or results of a version that this versadp does not know")
+            raise ParameterError(
+                "these are not results, or results of a version that this versadp does not know",
+                hint="Results.load reads what result.save wrote; a release folder is opened by vdp.load",
+            )
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
             raise ParameterError("the results lack entries or have entries of other programs")
         return cls(
@@ -147,6 +153,7 @@ class SavedResults:
             levels={_text("levels", name): _levels(levels) for name, levels in _entries("levels", data["levels"])},
             classes=_texts("classes", data["classes"]),
             bias=_weights("bias", data["bias"]),
+            offset=_optional(_text, "offset", data["offset"]),
         )
 
     def arguments(self) -> dict[str, Any]:
@@ -238,15 +245,21 @@ def write(path: str | Path, data: dict[str, Any]) -> None:
     """Write a JSON file."""
     try:
         Path(path).write_text(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1), encoding="utf-8")
-    except OSError as problem:
-        raise ParameterError(f"cannot write {str(path)!r}: {type(problem).__name__}") from None
+    except (OSError, TypeError) as problem:
+        raise ParameterError(
+            f"cannot write {str(path)!r}: {type(problem).__name__}", hint="is there such a folder?"
+        ) from None
 
 
 def read(path: str | Path) -> Any:
     """Read a JSON file."""
     try:
         return inputs.json_value(inputs.file_bytes(path, MAX_RESULTS))
-    except OSError as problem:
-        raise ParameterError(f"cannot read {str(path)!r}: {type(problem).__name__}") from None
+    except (OSError, TypeError) as problem:
+        raise ParameterError(
+            f"cannot read {str(path)!r}: {type(problem).__name__}", hint="give the file that result.save wrote"
+        ) from None
     except ValueError:
-        raise ParameterError(f"{str(path)!r} is not a JSON file of finite numbers") from None
+        raise ParameterError(
+            f"{str(path)!r} is not a JSON file of finite numbers", hint="give the file that result.save wrote"
+        ) from None

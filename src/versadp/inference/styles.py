@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from versadp.errors import ParameterError
+from versadp.errors import ParameterError, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ def as_style(name: str) -> Style:
     | x | 2 |
     """
     if name not in STYLES:
-        raise ParameterError(f"there is no style {name!r}", hint=f"choose from {', '.join(STYLES)}")
+        raise ParameterError(f"there is no style {name!r}", hint=near(name, STYLES))
     return STYLES[name]
 
 

@@ -52,7 +52,10 @@ def two_values(y: Array, low: float, high: float, loss: str) -> Array:
     """
     values = np.unique(y)
     if values.size < 2:
-        raise DataError(f"the response has one class, but {loss} loss needs two")
+        raise DataError(f"the response has one class, but {loss} loss needs two", hint="there is nothing to explain")
     if values.size > 2 or not set(values.tolist()) <= {-1.0, 0.0, 1.0}:
-        raise DataError(f"{loss} loss needs a response of 0 and 1, or of -1 and 1")
+        raise DataError(
+            f"{loss} loss needs a response of 0 and 1, or of -1 and 1",
+            hint="compare, as in I(income > 50000) ~ age; for numbers take squared loss",
+        )
     return np.where(y == values[1], high, low)

@@ -46,7 +46,7 @@ class Poisson(IndexLoss):
     def response(self, y: Array) -> Array:
         """Check that no response is negative."""
         if (y < 0).any():
-            raise DataError("poisson loss needs a response of 0 or more")
+            raise DataError("poisson loss needs a response of 0 or more", hint="for others take squared loss")
         return y
 
     @saved_as("exponential")

@@ -219,7 +219,9 @@ class Custom(RecordLoss):
     def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Array:
         out = np.asarray(values, dtype=float)
         if out.shape != shape:
-            raise ParameterError(f"{what} of {self.name!r} must have shape {shape}, not {out.shape}")
+            raise ParameterError(
+                f"{what} of {self.name!r} must have shape {shape}, not {out.shape}", hint="a number for each row of x"
+            )
         if not np.isfinite(out).all():
             count = int(np.size(out) - np.count_nonzero(np.isfinite(out)))
             raise ParameterError(

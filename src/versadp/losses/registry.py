@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from versadp.errors import ParameterError
+from versadp.errors import ParameterError, near
 from versadp.losses.base import IndexLoss
 from versadp.losses.check import Check
 from versadp.losses.hinge import Hinge
@@ -58,6 +58,21 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
+OTHERS = {
+    "ols": "squared",
+    "linear": "squared",
+    "logit": "logistic",
+    "median": "check",
+    "quantile": "check",
+    "svm": "hinge",
+}
+
+
+def _meant(loss: Any) -> str:
+    """Return the losses that there are, and the one that is meant: its name is near, or one that others use."""
+    return near(OTHERS.get(str(loss).lower(), loss), (*REGISTRY, Multinomial.name))
+
+
 def as_loss(loss: Any) -> IndexLoss | RecordLoss | Multinomial:
     """Return a loss from its name, as it is, or from a user's function.
 
@@ -81,5 +96,5 @@ def as_loss(loss: Any) -> IndexLoss | RecordLoss | Multinomial:
         return Custom(loss)
     raise ParameterError(
         f"there is no loss {loss!r}",
-        hint=f"choose from {', '.join((*REGISTRY, Multinomial.name))}, or give a function loss(x, theta)",
+        hint=_meant(loss) + ", or give a function loss(x, theta)",
     )

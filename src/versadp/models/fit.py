@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
 from versadp.engine import as_engine
-from versadp.errors import ParameterError
+from versadp.errors import ParameterError, near
 from versadp.estimation import (
     Asked,
     Family,
@@ -33,7 +32,8 @@ from versadp.models.basis import in_basis
 from versadp.models.choosing import few_points, less_varying
 from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import expanded, line_in_closed_form, serves
-from versadp.models.given import record_weights, vector
+from versadp.models.further import Further, recounted
+from versadp.models.given import vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
 from versadp.models.methods import METHODS, forms_of
@@ -43,9 +43,12 @@ from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
 from versadp.models.source import MemorySource
-from versadp.release.release import Release, load
+from versadp.models.study import make_study
+from versadp.release.release import as_release
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike, NDArray
 
     from versadp.correction import Records
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from versadp.inference import Results
     from versadp.losses.line import Line
     from versadp.noise.extension import Extension
+    from versadp.release.release import Release
 
     Array = NDArray[np.float64]
 
@@ -90,6 +94,11 @@ def fit(
     draws: int = 20,
     start: ArrayLike | None = None,
     weights: ArrayLike | str | None = None,
+    weight_type: str = "survey",
+    offset: str | None = None,
+    cov_type: str = "robust",
+    groups: str | None = None,
+    subset: str | None = None,
     random_state: int = 0,
     engine: str | Engine = "auto",
 ) -> Results:
@@ -120,6 +129,20 @@ def fit(
     weights : array_like or str, optional
         A weight for each record in the order of the release, which is not that of the input, or the public column that
         holds them. Weights that depend on a noisy column would bias everything, and are refused where they can be seen.
+    weight_type : {"survey", "frequency"}
+        What a weight means. "survey" (default): a record stands for so many people of a population, and was drawn once:
+        standard errors are those of one record. "frequency": so many records are the same, and each counts for itself,
+        its noise too: standard errors are those of as many rows.
+    offset : str, optional
+        A public column, or an expression of some, that is added to the index with the coefficient 1: the logarithm of
+        an exposure, under Poisson loss. `y ~ age + offset(log_exposure)` says the same.
+    cov_type : {"robust", "cluster"}
+        How the covariance is estimated: records are independent ("robust", the sandwich), or those with the same value
+        of the public column `groups` belong together ("cluster").
+    groups : str, optional
+        The column of the clusters.
+    subset : str, optional
+        A condition on public columns, such as "year > 2000": other records are left out.
     random_state : int
         Of the draws.
     engine : str or Engine
@@ -141,29 +164,58 @@ def fit(
     >>> bool(abs(result.params["x"] - 2) < 5 * result.bse["x"])
     True
     """
-    opened = load(release) if isinstance(release, str | Path) else release
+    opened = as_release(release)
     inputs.whole("draws", draws, 1)
+    inputs.whole("random_state", random_state, 0)
     if method not in METHODS:
-        raise ParameterError(f"there is no method {method!r}", hint=f"choose from {', '.join(METHODS)}")
+        raise ParameterError(f"there is no method {method!r}", hint=near(method, METHODS))
     if as_engine(engine).name == "processes":
         raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
     begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
     if method == "likelihood":
-        refuse_options(extension=extension, start=start, weights=weights)
+        refuse_options(extension=extension, start=start, weights=weights, offset=offset, groups=groups, subset=subset)
         return fit_likelihood(opened, formula, minimised, as_engine(engine))
-    weighed, size = record_weights(weights, opened), None if begin is None else begin.size
+    about: dict[str, Any] = {
+        "weight_type": weight_type,
+        "offset": offset,
+        "cov_type": cov_type,
+        "groups": groups,
+        "subset": subset,
+    }
+    study = make_study(opened, formula, minimised, weights=weights, **about)
+    size = None if begin is None else begin.size
     free = extension is None and method in {"efficient", "naive"}
-    problem = make_problem(opened, formula, minimised, weighed, size, free=free)
+
+    def problem() -> Problem:
+        made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free)
+        return made if study.labels is None else replace(made, source=made.source.labelled(study.labels))
+
+    first = problem()
     # functions of a user need not be safe on threads
-    own = isinstance(problem.model, CustomModel | RecordModel)
+    own = isinstance(first.model, CustomModel | RecordModel)
     choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
-    answer = estimate(problem, choice, begin)
 
-    def again() -> Answer:  # for who asks for more: nothing that the fit has worked on is kept until then
-        return estimate(make_problem(opened, formula, minimised, weighed, size, free=free), choice, begin)
+    def again(given: Problem | None = None) -> Answer:  # nothing that the fit has worked on is kept for who asks more
+        found = estimate(given or problem(), choice, begin)
+        return found if study.labels is None else recounted(found, study)
 
-    return results(opened, answer, again, method=method, loss=minimised, seed=random_state)
+    def refit(**changed: Any) -> Results:
+        options = {"formula": formula, "loss": loss, "method": method, "weights": weights, "random_state": random_state}
+        return fit(opened, **(options | about | {"engine": engine} | changed))
+
+    asked_more = Further(study, again, refit, str(getattr(minimised, "link", None)), method, minimised.name)
+    return results(
+        study.release,
+        again(first),
+        again,
+        method=method,
+        loss=minimised,
+        seed=random_state,
+        shown=formula,
+        study=study,
+        further=asked_more,
+    )
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
@@ -321,5 +373,8 @@ def _single(family: Family, small: Family, theta: Array) -> Fit:
 
 def _sized(begin: Array, problem: Problem) -> Array:
     if begin.size != len(problem.names):
-        raise ParameterError(f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients")
+        raise ParameterError(
+            f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients",
+            hint=f"one for each of {', '.join(problem.names)}",
+        )
     return begin

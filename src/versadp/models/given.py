@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.errors import DataError, ParameterError
+from versadp.errors import DataError, ParameterError, near
 from versadp.models.source import numbers_of, public_numbers
 from versadp.release.path.dates import from_dates
 from versadp.schema import Dates
@@ -31,9 +31,12 @@ def vector(name: str, values: ArrayLike) -> Array:
     >>> vector("start", [0, 1])
     array([0., 1.])
     """
-    out = np.asarray(values, dtype=float)
+    try:
+        out = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a vector of finite numbers", hint=f"e.g. {name}=[0.0, 1.0]") from None
     if out.ndim != 1 or not np.isfinite(out).all() or not out.size:
-        raise ParameterError(f"{name} must be a vector of finite numbers")
+        raise ParameterError(f"{name} must be a vector of finite numbers", hint=f"e.g. {name}=[0.0, 1.0]")
     return out
 
 
@@ -48,17 +51,21 @@ def record_weights(weights: ArrayLike | str | None, release: Release) -> Array |
     if isinstance(weights, str):
         if weights not in public_numbers(release):
             raise ParameterError(
-                f"there is no public column of numbers {weights!r}", hint="name one, or give a weight for each record"
+                f"there is no public column of numbers {weights!r}",
+                hint=f"{near(weights, public_numbers(release))}; or give a weight for each record",
             )
         read = [numbers_of(release.read(handle, [weights]).column(weights)) for handle in release.handles()]
         weights = np.concatenate(read)
     out = vector("weights", weights)
     if out.size != len(release):
-        raise DataError(f"there are {out.size} weights for {len(release)} records")
+        raise DataError(
+            f"there are {out.size} weights for {len(release)} records",
+            hint="one for each record, in the order of the release, which is not that of the input",
+        )
     if (out < 0).any():
-        raise DataError("weights must be 0 or more")
+        raise DataError("weights must be 0 or more", hint="a weight says for how many a record stands")
     if not out.any():
-        raise DataError("all weights are 0")
+        raise DataError("all weights are 0", hint="give those records a weight that shall count")
     for noisy in schema.numeric:
         some = _released(release, noisy)
         if follows(out[: some.size], some):

@@ -76,7 +76,7 @@ def forms_of(
         return (Signed(model, units, (Extension(),), clip=False, second=False),)
     if units.exact_rate is None:
         closed = _in_closed_form(problem) if method == "efficient" and extension is None else None
-        return (closed or _by_points(problem, method, extension, draws),)
+        return (closed or by_points(problem, method, extension, draws),)
     if method == "efficient":
         if extension is not None:
             raise ParameterError(
@@ -145,7 +145,7 @@ def is_expanded(loss: IndexLoss) -> bool:
     return loss.expansion() is not None or argument_of(loss) is not None
 
 
-def _by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
+def by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
     """Return the blocks' own inverses, multiplied."""
     if method not in {"efficient", "drcl"}:
         raise ParameterError(

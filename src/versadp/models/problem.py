@@ -219,7 +219,7 @@ def _formula_problem(
 ) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
     if len(release) <= size:
-        raise DataError(f"{size} coefficients need more than {len(release)} records")
+        raise DataError(f"{size} coefficients need more than {len(release)} records", hint="fit fewer terms")
     public, touched = public_columns(release, design), _touched(release, set(design.used))
     nullable = tuple(name for name in _nullable(touched, design.used) if name not in design.with_missing)
     blocks, codes = _coded(touched, design) if free and _wants_codes(design, loss, schema) else (touched, None)
@@ -476,7 +476,7 @@ def _multinomial_problem(release: Release, design: Design, loss: Multinomial, we
     model: Any = MultinomialModel(loss, design, loss.ordered(own), units)
     names = loss.labels(own, design.names)
     if len(release) <= model.size:
-        raise DataError(f"{model.size} coefficients need more than {len(release)} records")
+        raise DataError(f"{model.size} coefficients need more than {len(release)} records", hint="fit fewer terms")
     every, same, nowhere = (np.arange(model.size),), np.eye(model.size), np.zeros(model.size)
     nullable = tuple(name for name in _nullable(blocks, design.used) if name not in design.with_missing)
     return Problem(model, units, blocks, source, names, every, same, nowhere, design, nullable=nullable)

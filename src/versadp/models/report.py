@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.estimation import Asked, Curve, Fit
     from versadp.losses import IndexLoss, Multinomial, RecordLoss
+    from versadp.models.further import Further
     from versadp.models.problem import Problem
+    from versadp.models.study import Study
     from versadp.release.release import Release
 
 EPSILON = 4.0
@@ -53,6 +55,9 @@ def results(
     method: str,
     loss: IndexLoss | RecordLoss | Multinomial,
     seed: int,
+    shown: str | None = None,
+    study: Study | None = None,
+    further: Further | None = None,
 ) -> Results:
     """Return a fit as the user sees it.
 
@@ -67,11 +72,18 @@ def results(
         What was minimised, as `as_loss` gives it: it knows its name, and how an index becomes a prediction.
     seed : int
         Of the draws.
+    shown : str, optional
+        The formula as it was given.
+    study : Study, optional
+        How the records were drawn.
+    further : Further, optional
+        What gives more of the fit.
     """
     problem, found = answer.problem, answer.fit
+    alone = study is None or study.labels is None  # every record for itself
     at = found.theta if found.bias is None else found.theta - found.bias
     theta, cov = problem.to_user(at, found.cov) if found.converged or found.weak else (None, None)
-    size, error = effective_size(answer, seed) if found.converged else (None, None)
+    size, error = effective_size(answer, seed) if found.converged and alone else (None, None)
     return Results(
         theta,
         cov,
@@ -80,8 +92,8 @@ def results(
         found.n,
         loss=loss.name,
         method=method,
-        formula=None if problem.design is None else problem.design.formula,
-        header=header(release) | _blurred(problem) | dict(answer.said),
+        formula=None if problem.design is None else shown or problem.design.formula,
+        header=header(release) | _blurred(problem) | dict(answer.said) | ({} if study is None else study.said),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
@@ -91,7 +103,9 @@ def results(
         curves={} if found.curve is None else {problem.names[0]: found.curve},
         trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
         bias=_bias(answer),
-        more_sets=partial(_sets, again) if found.converged and answer.asked is not None else None,
+        more_sets=partial(_sets, again) if found.converged and answer.asked is not None and alone else None,
+        offset=None if study is None else study.offset,
+        further=further,
     )
 
 

@@ -6,7 +6,7 @@ reads only the columns that the model uses. A release of moderate size is read o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +118,7 @@ class ReleaseSource:
     release: Release
     reader: Reader
     weights: Array | None = None
+    labels: Array | None = None
 
     @property
     def rows(self) -> int:
@@ -139,8 +140,13 @@ class ReleaseSource:
         for k, start in enumerate(range(0, handle.rows, LOT_ROWS)):
             some = table.slice(start, LOT_ROWS).combine_chunks()
             first = handle.first + start
-            weight = None if self.weights is None else self.weights[first : first + some.num_rows]
-            yield number + k, self.reader.records(some, weight)
+            own = slice(first, first + some.num_rows)
+            records = self.reader.records(some, None if self.weights is None else self.weights[own])
+            yield number + k, records if self.labels is None else replace(records, label=self.labels[own])
+
+    def labelled(self, labels: Array) -> ReleaseSource:
+        """Return the same records, each with a label."""
+        return replace(self, labels=labels)
 
     def kept(self) -> MemorySource | ReleaseSource:
         """Return the same records in memory, if they are not too many."""
@@ -167,6 +173,12 @@ class MemorySource:
     def read(self, item: int) -> Iterator[tuple[int, Records]]:
         """Yield one lot of records."""
         yield item, self.lots[item]
+
+    def labelled(self, labels: Array) -> MemorySource:
+        """Return the same records, each with a label."""
+        ends = np.cumsum([lot.rows for lot in self.lots])[:-1]
+        parts = zip(self.lots, np.split(labels, ends), strict=True)
+        return MemorySource(tuple(replace(lot, label=own) for lot, own in parts))
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:

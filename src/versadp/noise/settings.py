@@ -38,10 +38,16 @@ def each_column(what: str, value: Any, columns: tuple[str, ...]) -> dict[str, fl
     if not columns and (value is None or value == {} or not isinstance(value, Mapping)):
         return {}
     if value is None:
-        raise ParameterError(f"{what} is missing: it is needed for {', '.join(map(repr, columns))}")
+        raise ParameterError(
+            f"{what} is missing: it is needed for {', '.join(map(repr, columns))}",
+            hint=f"e.g. {what}=0.5; or let calibrate(schema, epsilon=4) choose",
+        )
     if not isinstance(value, Mapping):
         value = dict.fromkeys(columns, value)
     if set(value) != set(columns):
         wrong = sorted(set(value) ^ set(columns))
-        raise ParameterError(f"{what} must name just these columns: {', '.join(columns)}; see {', '.join(wrong)}")
+        raise ParameterError(
+            f"{what} must name just these columns: {', '.join(columns)}; see {', '.join(wrong)}",
+            hint="one number for all, or one for each of them",
+        )
     return {name: inputs.number(f"{what} of column {name!r}", value[name], -np.inf, np.inf) for name in columns}

@@ -104,7 +104,12 @@ def target(
     pairs = ((epsilon, delta), (advantage,), (alpha, beta))
     given = [all(v is not None for v in pair) for pair in pairs]
     if sum(given) != 1 or sum(any(v is not None for v in pair) for pair in pairs) != 1:
-        raise ParameterError("give one target: epsilon with delta, or advantage, or alpha with beta")
+        half = [name for name, v in (("delta", delta), ("alpha", alpha), ("beta", beta)) if v is not None]
+        raise ParameterError(
+            "give one target: epsilon with delta, or advantage, or alpha with beta"
+            + (f"; {half[0]} alone is half of one" if len(half) == 1 and epsilon is None and advantage is None else ""),
+            hint="e.g. epsilon=4, delta=1e-6; windows need no delta",
+        )
     if given[0]:
         return Target(
             epsilon=inputs.number("epsilon", epsilon, 0.0, np.inf, open_high=True),

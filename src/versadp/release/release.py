@@ -5,12 +5,14 @@ Everything that an analyst does starts here, costs no privacy, and can be done a
 
 from __future__ import annotations
 
+import os
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp import inputs
-from versadp.errors import ParameterError
+from versadp.errors import NoSuchName, ParameterError, near
 from versadp.noise import How, as_extension
 from versadp.release.augment import signed_sample
 from versadp.release.frame import LOT_ROWS, Frame
@@ -79,6 +81,11 @@ class Release:
             Sort the rows by a public hash, so that from here on their order tells nothing. Nothing is claimed of those
             who saw them before, and no shuffle is claimed by default.
         """
+        if not hasattr(mechanism, "blocks"):
+            raise ParameterError(
+                f"the mechanism that made the noise is needed, and {type(mechanism).__name__} is none",
+                hint="vdp.Mechanism(schema, ...), or vdp.calibrate(schema, epsilon=...)",
+            )
         table = read_table(frame, mechanism.schema, released=True)
         if on_grid is not False:
             for block in mechanism.blocks:
@@ -103,6 +110,70 @@ class Release:
         columns = len(self.mechanism.schema.columns)
         stamp = ", INSECURE (seeded)" if self.insecure else ""
         return f"<Release: {len(self)} records, {columns} column{'s' * (columns != 1)}, {self._source.where}{stamp}>"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, as they were released."""
+        return tuple(self.types.names)
+
+    def head(self, n: int = 5) -> Any:
+        """Return the first records, as a table of the kind that the release has; a folder gives a pyarrow.Table.
+
+        Examples
+        --------
+        >>> import pandas as pd, versadp as vdp
+        >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90)})
+        >>> release = vdp.Mechanism(schema, scale=0.25, exact_rate=0.2).release(pd.DataFrame({"age": [30, 41, 77]}))
+        >>> len(release.head(2))
+        2
+        """
+        import pyarrow as pa
+
+        rows, parts, left = inputs.whole("n", n, 0), [], n
+        if isinstance(self._source, Frame):
+            table = self._source.read()
+            return table.slice(0, rows) if isinstance(table, pa.Table) else table.head(rows)
+        for handle in self.handles():
+            if left <= 0:
+                break
+            parts.append(self.read(handle).slice(0, left))
+            left -= len(parts[-1])
+        return pa.concat_tables(parts) if parts else self.types.empty_table()
+
+    def __getitem__(self, name: str | list[str]) -> Any:
+        """Return a column as it was released, or a table of some: noisy ones still have their noise."""
+        names = name if isinstance(name, list) else [name]
+        for each in names:
+            if each not in self.columns:
+                raise NoSuchName(f"the release has no column {each!r}", hint=near(each, self.columns))
+        frame = self.frame
+        if not isinstance(name, list):
+            return frame[name]
+        return frame.select(name) if hasattr(frame, "select") and not hasattr(frame, "iloc") else frame[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the columns, as those of a table."""
+        return iter(self.columns)
+
+    def _repr_html_(self) -> str:
+        rows = self.head(5)
+        rows = (
+            rows.to_pylist()
+            if hasattr(rows, "to_pylist")
+            else rows.to_dict("records")
+            if hasattr(rows, "iloc")
+            else rows.to_dicts()
+        )
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_short(row[c]))}</td>" for c in self.columns) + "</tr>" for row in rows
+        )
+        more = f"<p>{len(self):,} records, the first {len(rows)} shown; noisy columns as they were released.</p>"
+        first = self.statement().splitlines()[0]
+        return (
+            f"<div><h4>{escape(repr(self).strip('<>'))}</h4><p>{escape(first)}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+        )
 
     def to_arrow(self) -> pa.Table:
         """Return the records as a pyarrow.Table."""
@@ -262,6 +333,27 @@ def load(path: str | Path) -> Release:
 
     folder: Folder = open_folder(path)
     return Release(folder, folder.mechanism, insecure=folder.insecure, order=folder.manifest.order)
+
+
+def as_release(given: Any) -> Release:
+    """Return a release, opened if a path is given."""
+    if isinstance(given, Release):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return load(inputs.path(given, "the folder of a release"))
+    if hasattr(given, "columns") or isinstance(given, dict):
+        raise ParameterError(
+            f"a {type(given).__name__} is no release: nobody knows what noise its columns have",
+            hint="load a release with vdp.load(folder); or, for a table that a known mechanism has noised, "
+            "vdp.Release.from_frame(table, mechanism); raw data are released with mechanism.release(table)",
+        )
+    raise ParameterError(
+        f"a {type(given).__name__} is no release", hint="give a Release, or the folder of one: vdp.load(folder)"
+    )
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def _values(table: Table, block: Block) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
-from versadp.errors import SchemaError
+from versadp.errors import SchemaError, near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +58,14 @@ class Bounded:
                 )
             object.__setattr__(self, name, bound + 0.0)
         if self.lower >= self.upper:
-            raise SchemaError(f"lower ({self.lower:g}) must be below upper ({self.upper:g})")
+            raise SchemaError(
+                f"lower ({self.lower:g}) must be below upper ({self.upper:g})", hint="e.g. Bounded(18, 90)"
+            )
         if not math.isfinite(self.upper - self.lower) or self.upper - self.lower < 1e-290:
-            raise SchemaError("the width upper - lower must be an ordinary number, not overflow or vanish")
+            raise SchemaError(
+                "the width upper - lower must be an ordinary number, not overflow or vanish",
+                hint="e.g. Bounded(0, 1e6)",
+            )
         if self.step is not None:
             step = _number(self.step)
             if not 0 < step <= self.width or abs(self.width / step - round(self.width / step)) > 1e-6:
@@ -117,7 +122,9 @@ class Dates(Bounded):
     def __init__(self, lower: str | date, upper: str | date, *, nullable: Nullable = False) -> None:
         first, last = _date("lower", lower), _date("upper", upper)
         if first >= last:
-            raise SchemaError(f"lower ({first}) must be before upper ({last})")
+            raise SchemaError(
+                f"lower ({first}) must be before upper ({last})", hint='e.g. Dates("1990-01-01", "2026-12-31")'
+            )
         object.__setattr__(self, "first", first)
         Bounded.__init__(self, 0.0, float((last - first).days), 1.0, nullable)
 
@@ -161,13 +168,17 @@ class Categorical:
         levels = tuple(self.levels)
         kinds = {type(level) for level in levels}
         if len(kinds) != 1 or not kinds <= {str, int, bool}:
-            raise SchemaError("levels must be all text, all whole numbers, or all true/false")
+            raise SchemaError(
+                "levels must be all text, all whole numbers, or all true/false", hint='e.g. Categorical(["n", "e"])'
+            )
         if len(set(levels)) != len(levels):
-            raise SchemaError("levels must differ from each other")
+            raise SchemaError("levels must differ from each other", hint="name each level once")
         if len(levels) < 2:
-            raise SchemaError("a category needs at least two levels")
+            raise SchemaError(
+                "a category needs at least two levels", hint="name all that it can have; what never varies is Omitted()"
+            )
         if kinds == {int} and any(not -(2**63) <= int(level) < 2**63 for level in levels):
-            raise SchemaError("whole-number levels must fit into 64 bits")
+            raise SchemaError("whole-number levels must fit into 64 bits", hint="write them as text")
         object.__setattr__(self, "levels", levels)
         _check_nullable(self.nullable)
 
@@ -270,11 +281,18 @@ def column_from_dict(name: str, entry: dict[str, Any]) -> Column | Omitted:
     """Return the column that an entry of a schema file declares."""
     kind = entry.pop("type", None)
     if not isinstance(kind, str) or kind not in _FIELDS:
-        raise SchemaError(f"column {name!r} needs a type", hint=f"one of {', '.join(_FIELDS)}")
+        raise SchemaError(f"column {name!r} needs a type", hint=near(kind, _FIELDS))
     make, needed, allowed = _FIELDS[kind]
     if not set(needed) <= set(entry) <= {*needed, *allowed}:
         beside = f" (and perhaps {', '.join(allowed)})" if allowed else ""
-        raise SchemaError(f"column {name!r} of type {kind} needs just: {', '.join(needed) or 'nothing more'}{beside}")
+        lacks, more = [key for key in needed if key not in entry], sorted(set(entry) - {*needed, *allowed})
+        wrong = " and ".join(
+            [f"lacks {', '.join(lacks)}"] * bool(lacks) + [f"does not know {', '.join(more)}"] * bool(more)
+        )
+        raise SchemaError(
+            f"column {name!r} of type {kind} {wrong}",
+            hint=f"it needs just: {', '.join(needed) or 'nothing more'}{beside}",
+        )
     try:
         column: Column | Omitted = make(**entry)
     except SchemaError as problem:

@@ -14,6 +14,8 @@ from versadp import inputs
 from versadp.errors import SchemaError
 from versadp.schema.columns import Bounded, Categorical, Column, Omitted, Public, column_from_dict
 
+_EXAMPLE = 'e.g. [columns.age], and below it type = "bounded", lower = 18, upper = 90, each on a line of its own'
+
 MAX_SCHEMA = 16 * 2**20
 _POPULATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -79,7 +81,9 @@ class Schema:
         if id is not None:
             _check_name(id)
             if id in columns:
-                raise SchemaError(f"the id column {id!r} cannot be released as a column too")
+                raise SchemaError(
+                    f"the id column {id!r} cannot be released as a column too", hint="leave it out of the columns"
+                )
         released = {name: column for name, column in columns.items() if not isinstance(column, Omitted)}
         object.__setattr__(self, "_columns", MappingProxyType(released))
         object.__setattr__(self, "_omitted", tuple(name for name in columns if name not in released))
@@ -166,17 +170,17 @@ class Schema:
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Read what `to_dict` wrote, or the same with a table of columns as in TOML."""
         if not isinstance(data, Mapping) or not set(data) <= {"id", "columns"} or "columns" not in data:
-            raise SchemaError("a schema has 'columns' and perhaps 'id', nothing else")
+            raise SchemaError("a schema has 'columns' and perhaps 'id', nothing else", hint=_EXAMPLE)
         entries = data["columns"]
         if isinstance(entries, Mapping):
             entries = [{"name": name, **_table(name, entry)} for name, entry in entries.items()]
         if not isinstance(entries, list):
-            raise SchemaError("'columns' must be a table of columns")
+            raise SchemaError("'columns' must be a table of columns", hint=_EXAMPLE)
         columns: dict[str, Column | Omitted] = {}
         for entry in entries:
             name = _check_name(_table("?", entry).get("name"))
             if name in columns:
-                raise SchemaError(f"column {name!r} is declared twice")
+                raise SchemaError(f"column {name!r} is declared twice", hint="keep one of them")
             columns[name] = column_from_dict(name, {k: v for k, v in entry.items() if k != "name"})
         return cls(columns, id=data.get("id"))
 
@@ -186,16 +190,25 @@ class Schema:
         try:
             text = inputs.file_bytes(path, MAX_SCHEMA).decode("utf-8")
         except (OSError, ValueError, TypeError) as problem:  # ValueError also for a path with a zero byte
-            raise SchemaError(f"cannot read the schema file {str(path)!r}: {type(problem).__name__}") from None
+            raise SchemaError(
+                f"cannot read the schema file {str(path)!r}: {type(problem).__name__}",
+                hint="`versadp schema init DATA --out schema.toml` drafts one",
+            ) from None
         return cls.from_toml_text(text)
 
     @classmethod
     def from_toml_text(cls, text: str) -> Schema:
         """Read a schema from the text of a schema file."""
+        if left := _unfilled(text):
+            raise SchemaError(
+                f"the schema is not filled in yet: {', '.join(left)}",
+                hint="put what the column can hold in place of each ..., e.g. lower = 18, levels = ['n', 'e']; it is "
+                "declared, never read off the data",
+            )
         try:
             data = tomllib.loads(text)
         except (ValueError, RecursionError) as problem:  # ValueError also for whole numbers beyond all reason
-            raise SchemaError(f"the schema is not valid TOML: {problem}") from None
+            raise SchemaError(f"the schema is not valid TOML: {problem}", hint=_EXAMPLE) from None
         population = data.pop("population", None)  # for whoever releases files; a manifest has none
         schema = cls.from_dict(data)
         return _rebuild(schema._declared, schema.id, population)  # noqa: SLF001 - of the same class
@@ -232,15 +245,32 @@ def _rebuild(columns: Mapping[str, Column | Omitted], id_: str | None, populatio
     return Schema(columns, id_, population=population)
 
 
+def _unfilled(text: str) -> list[str]:
+    r"""Return what is left of a draft to be filled in.
+
+    Examples
+    --------
+    >>> _unfilled('[columns."age"]\ntype = "bounded"\nlower = ...\nupper = 90')
+    ["lower of 'age'"]
+    """
+    left, column = [], "?"
+    for line in text.splitlines():
+        if found := re.match(r"\s*\[columns\.(.+)\]\s*$", line):
+            column = found[1].strip().strip("\"'")
+        elif found := re.match(r"\s*(\w+)\s*=\s*(\[\s*)?[\"']?\.\.\.", line):
+            left.append(f"{found[1]} of {column!r}")
+    return left
+
+
 def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name or not name.isprintable():
-        raise SchemaError("column names must be non-empty printable text")
+        raise SchemaError("column names must be non-empty printable text", hint='e.g. "age"')
     return name
 
 
 def _table(name: object, entry: object) -> Mapping[str, Any]:
     if not isinstance(entry, Mapping):
-        raise SchemaError(f"column {name!r} must be a table with a type")
+        raise SchemaError(f"column {name!r} must be a table with a type", hint=_EXAMPLE)
     return entry
 
 

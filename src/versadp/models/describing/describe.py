@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +16,11 @@ from versadp.models.describing.gathering import Gathered, gather, no_records
 from versadp.models.describing.layout import Layout
 from versadp.models.describing.statistics import Statistics
 from versadp.models.report import header
-from versadp.release.release import load
+from versadp.release.release import as_release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from versadp.engine import Engine
     from versadp.release.release import Release
@@ -63,7 +63,7 @@ def describe(
     >>> described["member"].shares[True].low < 0.35
     True
     """
-    opened = load(release) if isinstance(release, str | Path) else release
+    opened = as_release(release)
     check_level(level)
     taus = tuple(np.unique([inputs.number("quantiles", q, 0, 1, open_low=True, open_high=True) for q in quantiles]))
     runner = as_engine(engine)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.errors import NoSuchName, near
 from versadp.inference.coefficients import CoefTable
 from versadp.inference.named import NamedArray
 from versadp.inference.styles import as_style
@@ -70,7 +71,7 @@ class Description(Mapping[str, "ColumnDescription"]):
 
     def __getitem__(self, name: str) -> ColumnDescription:
         if name not in self._columns:
-            raise KeyError(f"there is no {name!r}; there are {', '.join(self._columns)}")
+            raise NoSuchName(f"there is no column {name!r}", hint=near(name, self._columns))
         return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -114,7 +115,11 @@ class Description(Mapping[str, "ColumnDescription"]):
         """Return the correlation of two columns with its interval."""
         found = self._pairs.get((one, other)) or self._pairs.get((other, one))
         if found is None:
-            raise KeyError(f"there is no correlation of {one!r} and {other!r}: numbers have one")
+            numbers = self._statistics.layout.numbers
+            raise NoSuchName(
+                f"there is no correlation of {one!r} and {other!r}: numbers have one",
+                hint=near(other if one in numbers else one, numbers),
+            )
         return found
 
     @property

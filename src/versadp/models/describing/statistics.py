@@ -227,7 +227,7 @@ class Statistics:
         if name in layout.places:
             kept = np.concatenate(self.gathered.kept[layout.public.index(name)] or [np.empty(0)])
             return _plain_histogram(kept)
-        if counts is None or not isinstance(declared, Bounded) or declared.nullable is True:
+        if counts is None or not isinstance(declared, Bounded):
             return None
         # values lie evenly in halves of cells rather than in cells: bands at the ends of a density need that
         found = histogram_of_counts(layout.alone(name), name, declared, counts, 2 * CELLS)

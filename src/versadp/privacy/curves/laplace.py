@@ -133,7 +133,9 @@ class SymmetricLaplace(PrivacyProfile):
         if self.dim > 1:
             return least_beta(self, rates)
         overlap = np.exp(-self.pure_epsilon)
-        branches = 1 - rates / overlap, 0.25 * overlap / rates, overlap * (1 - rates)
+        with np.errstate(divide="ignore", over="ignore"):  # an overlap of nothing: beta is 0
+            below = 1 - rates / overlap
+        branches = below, 0.25 * overlap / rates, overlap * (1 - rates)
         # the Laplace mechanism's trade-off: a line, a hyperbola, a line
         value = np.select([rates < overlap / 2, rates < 0.5], branches[:2], branches[2])
         return np.asarray(value * (1 - 8 * ULP) - 8 * ULP)

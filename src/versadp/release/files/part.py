@@ -12,7 +12,7 @@ from versadp.engine import Local
 from versadp.errors import DataError, KeyMaterialError, StateError
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
-from versadp.release.files.pieces import VERSION
+from versadp.release.files.pieces import VERSION, looked_at
 from versadp.release.files.refusals import cannot_write
 from versadp.release.files.sorting import run_name, write_run
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
@@ -114,7 +114,9 @@ def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table 
     schema, first = job.mechanism.schema, piece.number * (job.rows // SLAB_ROWS)
     for start in range(0, max(piece.table.num_rows, 1), GROUP_ROWS):
         try:
-            table = read_table(piece.table.slice(start, GROUP_ROWS), schema)
+            some = piece.table.slice(start, GROUP_ROWS)
+            with looked_at(some.num_rows):
+                table = read_table(some, schema)
         except pa.ArrowException as problem:  # whose words may show values
             raise DataError(f"a column cannot be read ({type(problem).__name__})", hint="convert it first") from None
         outside.update(survey(table, schema))

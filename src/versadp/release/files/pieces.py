@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -124,9 +125,24 @@ class Screen:
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """Return what the ledger keeps of some records."""
         schema = self.mechanism.schema
-        table = read_table(pa.Table.from_batches([batch]), schema)
+        with looked_at(batch.num_rows):
+            table = read_table(pa.Table.from_batches([batch]), schema)
         survey(table, schema)
         return people_rows(self.key, self.release, table, self.mechanism.layout, self.charge)
+
+
+@contextmanager
+def looked_at(rows: int) -> Iterator[None]:
+    """Let an error say among how many records its count is: reading stops there."""
+    try:
+        yield
+    except DataError as problem:
+        if not any(letter.isdigit() for letter in problem.message):
+            raise
+        raise DataError(
+            f"{problem.message}, among {rows:,} records looked at; more may follow",
+            hint=problem.hint,
+        ) from None
 
 
 def in_order(rows: Rows) -> Rows:

@@ -7,18 +7,21 @@ released.
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from versadp import inputs
 from versadp.errors import DataError
 from versadp.release.files.formats import FORMATS, text_types
 from versadp.release.path.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from versadp.schema import Schema
 
@@ -74,10 +77,25 @@ class _Reading:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         if isinstance(problem, _DAMAGED) and not isinstance(problem, DataError):
             # raised anew and not chained: arrow's message would show what stands in the file
+            if name := _unread(self._path, str(problem)):
+                raise DataError(
+                    f"{self._path.name}: column {name!r} holds something else than the schema says, text among numbers",
+                    hint="mend it, or declare the column as categorical, public or omitted; missing is an empty cell",
+                ) from None
             raise DataError(
                 f"{self._path.name} cannot be read as {self._kind} ({type(problem).__name__})",
                 hint="it is damaged, cut short, changes its columns or types, is not in UTF-8, or is no such file",
             ) from None
+
+
+def _unread(path: Path, words: str) -> str | None:
+    """Return the name of the column of a text file that could not be read, if arrow's words tell its number."""
+    found = re.match(r"In CSV column #(\d+):( Row #\d+:)? CSV conversion error", words)
+    if found is None:
+        return None
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+    return names[int(found[1])] if int(found[1]) < len(names) else None
 
 
 def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
@@ -90,7 +108,7 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     schema : Schema, optional
         Says how text in a CSV file is to be read.
     """
-    place = Path(path)
+    place = inputs.path(path, "a file of data, or a folder of Parquet files")
     kind, files = _find(place)
     types = {} if schema is None else text_types(schema)
     first: pa.Schema | None = None

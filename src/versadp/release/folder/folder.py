@@ -10,7 +10,6 @@ import secrets
 import shutil
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from versadp import inputs
 from versadp.errors import ParameterError, ReleaseError, VersadpError
 from versadp.release.durable import sync_file, sync_folder
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
@@ -26,6 +26,7 @@ from versadp.release.path.order import lot_start, lots_of, row_hash
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
@@ -180,7 +181,7 @@ def unpacked(rows: Any) -> Any:
 
 def open_folder(path: str | Path) -> Folder:
     """Read a release folder's manifest and check it."""
-    folder = Path(path)
+    folder = inputs.path(path, "the folder of a release")
     manifest = read_manifest(folder)
     for part in manifest.parts:
         if not part.is_in(folder):
@@ -191,7 +192,7 @@ def open_folder(path: str | Path) -> Folder:
 
 def write_folder(path: str | Path, release: Release) -> None:
     """Write a release to a new folder; it appears whole or not at all."""
-    target = Path(path)
+    target = inputs.path(path, "a new folder")
     if target.exists():
         raise ReleaseError(f"{str(target)!r} exists already", hint="a release is written once: choose a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)

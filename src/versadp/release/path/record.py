@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from versadp.release.path.dates import date_of, day_of
 from versadp.schema import Bounded, Categorical, Dates, Public
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from versadp.release.mechanism import Mechanism
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> dict[str, Any]:
     """Return the released record; see `Mechanism.privatize`."""
     schema, layout = mechanism.schema, mechanism.layout
+    if not isinstance(record, Mapping):
+        raise DataError("a record has names and values", hint='e.g. privatize({"age": 41}, key=key)')
     given = {c: value for c, value in record.items() if c not in schema.omitted}
     name = None if schema.id is None else _name(given.pop(schema.id, None), schema.id)
     _check_names(given.keys(), schema.columns.keys())
@@ -71,7 +72,8 @@ def _check_names(found: Any, wanted: Any) -> None:
     extra = [str(c) for c in found if c not in wanted]
     if missing or extra:
         raise DataError(
-            f"the record must have just the schema's columns; missing: {missing or 'none'}, unknown: {extra or 'none'}"
+            f"the record must have just the schema's columns; missing: {missing or 'none'}, unknown: {extra or 'none'}",
+            hint="one value for each column that is declared",
         )
 
 

@@ -131,7 +131,10 @@ def calibrate(
     goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
     check_unit(unit)
     if not isinstance(schema, Schema) or not schema.private:
-        raise ParameterError("calibrate needs a Schema with private columns")
+        raise ParameterError(
+            "calibrate needs a Schema with private columns",
+            hint='Schema({"age": Bounded(18, 90)}), or Schema.from_toml("schema.toml")',
+        )
     if wide:
         return windows(schema, goal, unit, None if shuffled is None else inputs.whole("shuffled", shuffled, 1), groups)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
