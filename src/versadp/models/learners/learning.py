@@ -105,7 +105,8 @@ def two_classes(given: Given) -> tuple[str, NDArray[Any]]:
     kind = release.types.field(name).type.to_pandas_dtype()
     for handle in release.handles():
         seen |= set(np.unique(values_of(release.read(handle, [name]).column(name))).tolist())
-    return quote(name), _two(sorted(kind(value) for value in seen), name)
+    classes = _two(sorted(kind(value) for value in seen), name)
+    return quote(name) if seen <= {-1.0, 0.0, 1.0} else f"I({quote(name)} == {max(seen)!r})", classes
 
 
 def _two(levels: Any, name: str) -> NDArray[Any]:

@@ -17,16 +17,20 @@ import numpy as np
 import pyarrow as pa
 
 from versadp.errors import DataError
+from versadp.models.source import is_number
 from versadp.release.path.order import row_hash
 from versadp.release.path.table import read_table, released_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from versadp.release.release import Release
     from versadp.schema import Schema
 
 LOOKED_AT = 200_000  # records
+FEWEST = 50
 SURE = 6.0  # standard errors
 RISING = 0.9  # share of steps up: with more, rows are in the order of the release, group by group perhaps
 _HINT = "take X and y from one released table, or name the column: fit(release, y=...)"
@@ -57,19 +61,44 @@ def refuse_another_order(release: Release) -> None:
     """Refuse rows that stand in the order of their release with a response from elsewhere."""
     schema = release.mechanism.schema
     table = read_table(release.to_arrow().slice(0, LOOKED_AT), schema, released=True)
-    columns = released_columns(table.private, table.public, schema)
-    hashes = row_hash({name: _as_released(column) for name, column in columns.items()}).astype(float)
-    n = hashes.size
-    if n < 50 or hashes.std() == 0:
+    if table.rows < FEWEST:
         return
-    rising = float(np.mean(np.diff(hashes) > 0))
-    together = float(np.corrcoef(hashes, np.arange(n))[0, 1])
-    if 0.5 + SURE / np.sqrt(12 * n) < rising < RISING and together > 0.05 + SURE / np.sqrt(n):
+    # whole numbers may have become floats on the way, or the other way round, and hash otherwise
+    found = []
+    for kind in (None, pa.int64(), pa.float64()):
+        public = {name: _cast(column, kind) for name, column in table.public.items()}
+        found.append(standing(row_hash(released_columns(table.private, public, schema)).astype(float)))
+    if "in order" not in found and "partly" in found:
         raise DataError(
             "the rows of X are in the order of their release, and y is not: it was kept beside a shuffled release",
             hint=_HINT,
         )
 
 
-def _as_released(column: Any) -> Any:
-    return column if isinstance(column, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(column)
+def _cast(column: pa.Array, kind: pa.DataType | None) -> pa.Array:
+    if kind is None or not is_number(column.type):
+        return column
+    try:
+        return column.cast(pa.float64()).cast(kind)
+    except pa.ArrowInvalid:  # no whole numbers
+        return column
+
+
+def standing(hashes: NDArray[np.float64]) -> str:
+    """Tell whether hashes are "in order", group by group perhaps; "partly", some where sorting put them; or "moved".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> hashes = np.sort(rng.random(1000))
+    >>> some = np.where(rng.random(1000) < 0.5, hashes, rng.random(1000))
+    >>> standing(some), standing(hashes), standing(rng.permutation(hashes))
+    ('partly', 'in order', 'moved')
+    """
+    n = hashes.size
+    rising = float(np.mean(np.diff(hashes) > 0))
+    if rising >= RISING or hashes.std() == 0:
+        return "in order"
+    together = float(np.corrcoef(hashes, np.arange(n))[0, 1])
+    partly = rising > 0.5 + SURE / np.sqrt(12 * n) and together > 0.05 + SURE / np.sqrt(n)
+    return "partly" if partly else "moved"

@@ -80,10 +80,13 @@ def logistic(records: Records, alpha: float) -> tuple[Array, float]:
 
 def poisson(records: Records, alpha: float) -> tuple[Array, float]:
     """Return coefficients and intercept of Poisson loss."""
+    from scipy.linalg import LinAlgWarning
     from sklearn import linear_model
 
     options = {"solver": "newton-cholesky", "fit_intercept": records.intercept, "tol": TIGHT, "max_iter": MOST}
-    return _fitted(linear_model.PoissonRegressor(alpha=alpha, **options), records)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)  # collinear columns: another solver goes on
+        return _fitted(linear_model.PoissonRegressor(alpha=alpha, **options), records)
 
 
 def check(records: Records, alpha: float, tau: float) -> tuple[Array, float]:
@@ -137,7 +140,7 @@ def _widest(records: Records, one: tuple[Array, float]) -> tuple[Array, float]:
     """Return the plane without loss that has the least |w|, the limit of small penalties; one of them if none is found."""
     seen = slice(None) if records.weight is None else records.weight > 0
     x, y = records.x[seen], records.y[seen]
-    small = 1e-8 * float(one[0] @ one[0]) ** -1.0
+    small = 1e-8 / max(float(one[0] @ one[0]), 1e-300)
     coef, intercept = hinge(Records(x, y, None, records.intercept), min(small, 1e-6) / len(y))
     return (coef, intercept) if (y * (x @ coef + intercept)).min() > 1 - 1e-6 else one
 
