@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from versadp.models.describing.describe import describe
     from versadp.models.example import example
     from versadp.models.fit import fit
+    from versadp.models.learners.classifiers import LinearSVC, LogisticRegression
+    from versadp.models.learners.mestimator import MEstimator
+    from versadp.models.learners.regressors import HuberRegressor, LinearRegression, PoissonRegressor, QuantileRegressor
+    from versadp.models.learners.scaler import Scaler
+    from versadp.models.learners.scoring import corrected_score, corrected_scorer
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
@@ -46,6 +51,16 @@ _HOME = {
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
     "Results": "versadp.inference",
+    "HuberRegressor": "versadp.models.learners.regressors",
+    "LinearRegression": "versadp.models.learners.regressors",
+    "LinearSVC": "versadp.models.learners.classifiers",
+    "LogisticRegression": "versadp.models.learners.classifiers",
+    "MEstimator": "versadp.models.learners.mestimator",
+    "PoissonRegressor": "versadp.models.learners.regressors",
+    "QuantileRegressor": "versadp.models.learners.regressors",
+    "Scaler": "versadp.models.learners.scaler",
+    "corrected_score": "versadp.models.learners.scoring",
+    "corrected_scorer": "versadp.models.learners.scoring",
     "append_file": "versadp.release.files.append",
     "audit": "versadp.auditing.audit",
     "bootstrap": "versadp.models.bootstrap",
@@ -68,16 +83,26 @@ __all__ = [
     "Bounded",
     "Categorical",
     "Dates",
+    "HuberRegressor",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "MEstimator",
     "Mechanism",
     "Omitted",
+    "PoissonRegressor",
     "Public",
+    "QuantileRegressor",
     "Release",
     "Results",
+    "Scaler",
     "Schema",
     "append_file",
     "audit",
     "bootstrap",
     "calibrate",
+    "corrected_score",
+    "corrected_scorer",
     "describe",
     "draft_schema",
     "engine",

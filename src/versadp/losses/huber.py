@@ -88,11 +88,11 @@ class Huber(IndexLoss):
         size = 1.0 if self.scale is None else self.scale
         z = (u - y) / size
         near = np.abs(z) <= self.k
-        value = (self._normal - np.minimum(z * z, self.k**2)) * (size / 2)
+        value = (self.normal - np.minimum(z * z, self.k**2)) * (size / 2)
         return value, -z * near, z * z * near
 
     @property
-    def _normal(self) -> float:
+    def normal(self) -> float:
         """The mean of min(N^2, k^2) for a standard normal N."""
         from scipy.special import ndtr
 
