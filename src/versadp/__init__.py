@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from versadp.models.bootstrap import bootstrap
     from versadp.models.describing.describe import describe
     from versadp.models.fit import fit
+    from versadp.models.planning.plan import plan
+    from versadp.models.planning.rehearsal import rehearse
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
-    from versadp.release.target.plan import plan
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
 
 _HOME = {
@@ -52,7 +53,8 @@ _HOME = {
     "describe": "versadp.models.describing.describe",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
-    "plan": "versadp.release.target.plan",
+    "plan": "versadp.models.planning.plan",
+    "rehearse": "versadp.models.planning.rehearsal",
     "release_file": "versadp.release.files.release",
     "draft_schema": "versadp.release.files.draft",
     "finalize": "versadp.release.files.finalize",
@@ -88,6 +90,7 @@ __all__ = [
     "noise",
     "plan",
     "privacy",
+    "rehearse",
     "release_file",
     "summary_col",
 ]
