@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEVEL, NORMAL = 0.95, 1.959964
-ROWS, MOST_ROWS = 20_000, 100_000
+ROWS, MOST_ROWS = 50_000, 200_000
 FITS = 4
 THEORY, SIMULATION = "closed form", "simulation"
 
@@ -93,7 +93,7 @@ def precision(
         bad = float(np.mean([state != "converged" for _, state in got]))
         if bad <= 0.25 or rows >= min(records, MOST_ROWS):  # few records may be too few where all are enough
             break
-        rows = min(records, 5 * rows)
+        rows = min(records, 4 * rows)
     se = np.array([each for each, _ in got])
     lost = np.isinf(se).mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -120,13 +120,25 @@ def least_epsilon(way: Way, wanted: Array, look: Callable[[Mechanism], Precision
         said = f"at epsilon {high:g} standard errors are {math.exp(ratio):.3g} times what is wanted"
         found.refused = said if ratio < FAR else f"no estimate that is near what is wanted, up to epsilon {high:g}"
         return found
-    below = high  # from above: fits at an epsilon that is far too small take long, and tell nothing
-    while below > low and _excess(found, below := max(below / 2, low), wanted, look) <= 0:
-        high = below
+    below = _from_above(found, low, high, wanted, look)
     if found.seen[below] > 0:
-        _search(found, below, high, wanted, look)
+        above = min(epsilon for epsilon, excess in found.seen.items() if excess <= 0)
+        _search(found, below, above, wanted, look)
     enough = min(epsilon for epsilon, excess in found.seen.items() if excess <= 0)
     return _settled(found, enough, wanted, look)
+
+
+def _from_above(found: Found, low: float, high: float, wanted: Array, look: Callable[[Mechanism], Precision]) -> float:
+    """Return an epsilon that is too small, or the least: stepping down by halves, or to where a line would end.
+
+    Fits at an epsilon that is far too small take long, and tell nothing.
+    """
+    before, here = high, max(high / 2, low)
+    while _excess(found, here, wanted, look) <= 0 and here > low:
+        fall = (found.seen[here] - found.seen[before]) / math.log(before / here)
+        ahead = here * math.exp(found.seen[here] / fall - CLOSE) if fall > 0 else 0.0
+        before, here = here, max(here / 2, low, min(ahead, here * math.exp(-CLOSE)))
+    return here
 
 
 def _search(found: Found, least: float, most: float, wanted: Array, look: Callable[[Mechanism], Precision]) -> None:
