@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from versadp.models.learners.regressors import HuberRegressor, LinearRegression, PoissonRegressor, QuantileRegressor
     from versadp.models.learners.scaler import Scaler
     from versadp.models.learners.scoring import corrected_score, corrected_scorer
+    from versadp.models.planning.plan import plan
+    from versadp.models.planning.rehearsal import rehearse
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
-    from versadp.release.target.plan import plan
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
 
 _HOME = {
@@ -68,7 +69,8 @@ _HOME = {
     "describe": "versadp.models.describing.describe",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
-    "plan": "versadp.release.target.plan",
+    "plan": "versadp.models.planning.plan",
+    "rehearse": "versadp.models.planning.rehearsal",
     "release_file": "versadp.release.files.release",
     "draft_schema": "versadp.release.files.draft",
     "example": "versadp.models.example",
@@ -116,6 +118,7 @@ __all__ = [
     "noise",
     "plan",
     "privacy",
+    "rehearse",
     "release_file",
     "summary_col",
 ]

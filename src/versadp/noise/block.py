@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
-    from versadp.noise.cost import Decoders
+    from versadp.noise.cost import Decoders, State
     from versadp.noise.lattice import Lattice
     from versadp.noise.points import How, Points
     from versadp.noise.steps import Bins
@@ -258,6 +258,10 @@ class Block(ABC):
     def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:  # noqa: ARG002 - for blocks to override
         """Return what the noise costs in means and slopes of numbers with this standard deviation in widths."""
         return {}
+
+    def states(self) -> tuple[State, ...] | None:
+        """Return the noise of numbers as a mixture of states in which columns are independent; None if it is none."""
+        return None
 
     def median_costs(self) -> dict[str, float | None]:
         """Return by how much the noise multiplies the standard error of each number's median; None without one."""

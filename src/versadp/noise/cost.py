@@ -57,6 +57,35 @@ class Decoders(NamedTuple):
         return self.spread**2 * math.sqrt(rows / self.second)
 
 
+class State(NamedTuple):
+    """What noise does in one of its states: e, a released column less its centre, is x (or 0) and an even draw around it.
+
+    Given the state, columns are independent.
+    """
+
+    share: float
+    keeps: bool
+    second: Array  # moments of the draw, in the columns' own units
+    fourth: Array
+
+
+def window_states(keep: float, last: Array, window: Array, width: Array) -> tuple[State, State]:
+    """Return the two states of a window: kept, and redrawn.
+
+    Examples
+    --------
+    >>> one = np.array([1.0])
+    >>> kept, drawn = window_states(0.9, last=1000 * one, window=100 * one, width=one)
+    >>> kept.keeps, drawn.keeps, float(drawn.second[0].round(4))
+    (True, False, 0.1008)
+    """
+    states = []
+    for share, keeps, points in ((keep, True, window), (1 - keep, False, last + window)):
+        second, fourth = zip(*(_even(n, m) for n, m in zip(points, last, strict=True)), strict=True)
+        states.append(State(share, keeps, np.array(second) * width**2, np.array(fourth) * width**4))
+    return states[0], states[1]
+
+
 def window_decoders(spread: float, keep: float, last: int, window: int) -> Decoders:
     """Return the decoders of a window: ``psi1 = z/keep``, ``psi2 = (z² - (1 - keep) E d²)/keep - E u²``.
 
@@ -140,7 +169,7 @@ def laplace_median(scale: float, exact_rate: float) -> float | None:
     return math.sqrt(1 + exact_rate**-1.5 * scale / (1 + 2 * scale)) if exact_rate else None
 
 
-def _even(points: int, last: int) -> tuple[float, float]:
+def _even(points: float, last: float) -> tuple[float, float]:
     """Return second and fourth moments of an even draw from so many lattice points, centred, in widths."""
     square = points**2
     return (square - 1) / 12 / last**2, (square - 1) * (3 * square - 7) / 240 / last**4

@@ -43,7 +43,7 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise.block import Blanket, Block, Spec, Stratum
 from versadp.noise.complete import complete_cases, lattices
-from versadp.noise.cost import EVEN, window_decoders, window_median
+from versadp.noise.cost import EVEN, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
 from versadp.noise.points import How, Points, product
 from versadp.noise.ranks import keep_or_redraw_ranks
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from versadp.noise.block import Case, Coding
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
-    from versadp.noise.cost import Decoders
+    from versadp.noise.cost import Decoders, State
     from versadp.noise.steps import Bins
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
@@ -461,6 +461,13 @@ class WindowBlock(Block):
     def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:
         """Return what the noise costs in means and slopes of the numbers."""
         return {name: window_decoders(spread, self.keep, m, w) for name, m, w in self._numbers()}
+
+    def states(self) -> tuple[State, ...] | None:
+        """Return the two states of its coin, where no category shares it and nothing may be missing."""
+        if not self._is_even or any(self.category):
+            return None
+        last, window = (np.array(each, dtype=float) for each in (self.last, self.window))
+        return window_states(self.keep, last, window, self.step * last)
 
     def median_costs(self) -> dict[str, float | None]:
         """Return what it costs in medians of the numbers."""
