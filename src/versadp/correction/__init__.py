@@ -4,7 +4,7 @@
     closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
                     by level: points of categories, closed forms of the numbers on each of their levels
                     by column: squares of functions of one column each, undone on its lattice
-    projection      polynomials of columns on lattices, each undone exactly           any loss, as near as degrees are high
+    projection      polynomials of columns on lattices, undone exactly    any loss, as near as degrees are high
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design

@@ -2,9 +2,9 @@
 
     score  <-  Σ_l w_l(z) score(x_l, public; theta),      w(z) = psi(z) P,      the same points x_l for all records.
 
-Records that are alike in public share their scores at the points: the loss is evaluated once for each kind of record, and
-what is left is a matrix product. Where they are all different, terms that are products of something public and something
-noisy, `m_j = a_j b_j`, give index and score by matrix products too:
+Records that are alike in public share their scores at the points: the loss is evaluated once for each kind of record,
+and what is left is a matrix product. Where they are all different, terms that are products of something public and
+something noisy, `m_j = a_j b_j`, give index and score by matrix products too:
 
     u_l = Σ_j a_j theta_j b_lj,        score_j = a_j Σ_l w_l s'(u_l) b_lj.
 """
@@ -152,9 +152,7 @@ class Spots:
     def _rows(self, index: NDArray[np.int64]) -> Any:
         """Return what the model makes of all points of some records."""
         form = self.form
-        return form.model.rows(
-            np.tile(form.z, (index.size, 1)), np.repeat(index, form.projection.size), self.records
-        )
+        return form.model.rows(np.tile(form.z, (index.size, 1)), np.repeat(index, form.projection.size), self.records)
 
     def scores(self, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return the score of each record, and the sum of Hessians."""
@@ -298,4 +296,3 @@ def kinds_of(records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             kind = np.unique(kind * (int(own.max(initial=0)) + 1) + own.ravel(), return_inverse=True)[1].ravel()
     first = np.unique(kind, return_index=True)[1]
     return first, kind
-

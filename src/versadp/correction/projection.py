@@ -1,19 +1,19 @@
 """Any function of columns that lie on lattices: projected on polynomials, each of which is undone exactly.
 
-A polynomial basis of d columns is made of products `T_a(x) = Π_c T_{a_c}(x_c)`, and of one column any function is undone
-output by output (`noise/lattice.py`). One coin a block, and a product across blocks:
+A polynomial basis of d columns is made of products `T_a(x) = Π_c T_{a_c}(x_c)`, and of one column any function is
+undone output by output (`noise/lattice.py`). One coin a block, and a product across blocks:
 
-    psi[T_a](z) = Π_B ( Π_{c in B} g_{a_c}(z_c)/κ_B + (1 - 1/κ_B) Π_{c in B} mean of g_{a_c} ),      E psi[T_a](Z) = T_a(x).
+    psi[T_a](z) = Π_B ( Π_{c in B} g_{a_c}(z_c)/κ_B + (1 - 1/κ_B) Π_{c in B} mean of g_{a_c} ),   E psi[T_a](Z) = T_a(x)
 
 Of a function s its values at points x_l, the same for all records, give coefficients `Σ_l P_al s(x_l)`, so that
 
     s(x)  ≈  Σ_a T_a(x) Σ_l P_al s(x_l)       is undone by       Σ_l (psi(z) P)_l s(x_l):
 
-signed points that all records share, nothing drawn, the second term of every block computed once. A column has a degree.
-One with no more lattice points than that, and every category, has an indicator for each of them in place of powers: there
-nothing is lost. Other columns have Chebyshev's polynomials up to `Σ a_c/degree_c <= 1`; one such column is interpolated at
-Chebyshev's points, several are fitted by least squares at quasi-random points (Sobol's) of the same density. What is left,
-s less its projection, is the whole of the bias, and `off` says it at any record.
+signed points that all records share, nothing drawn, the second term of every block computed once. A column has a
+degree. One with no more lattice points than that, and every category, has an indicator for each of them in place of
+powers: there nothing is lost. Other columns have Chebyshev's polynomials up to `Σ a_c/degree_c <= 1`; one such column
+is interpolated at Chebyshev's points, several are fitted by least squares at quasi-random points (Sobol's) of the same
+density. What is left, s less its projection, is the whole of the bias.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class Projection:
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:
-        """Which function of each column makes up each product, (products, columns): those of long columns run fastest."""
-        some = np.array(list(itertools.product(*(range(self.lattices[c].values.size) for c in self.short))), np.int64)
+        """Which function of each column is in each product, (products, columns): those of long columns run fastest."""
+        some = list(itertools.product(*(range(self.lattices[c].values.size) for c in self.short)))
         out = np.empty((len(some), len(self._powers), len(self.degrees)), np.int64)
-        out[:, :, list(self.short)] = some.reshape(len(some), 1, -1)
+        out[:, :, list(self.short)] = np.reshape(some, (len(some), 1, len(self.short)))
         out[:, :, list(self.long)] = self._powers
         return out.reshape(-1, len(self.degrees))
 
@@ -115,15 +115,16 @@ class Projection:
     def _powers(self) -> NDArray[np.int64]:
         """Of the long columns: the degree of each polynomial in each."""
         degrees = [self.degrees[c] for c in self.long]
-        every = np.array(list(itertools.product(*(range(q + 1) for q in degrees))), np.int64).reshape(-1, len(degrees))
-        return every[(every / np.maximum(degrees, 1)).sum(axis=1) <= 1 + 1e-9]
+        found = list(itertools.product(*(range(q + 1) for q in degrees)))
+        every = np.array(found, np.int64).reshape(len(found), len(degrees))
+        return np.asarray(every[(every / np.maximum(degrees, 1)).sum(axis=1) <= 1 + 1e-9])
 
     @cached_property
     def _spread(self) -> Array:
         """Points of the long columns on [-1, 1], (points, long columns)."""
         if len(self.long) < 2:
             q = self.degrees[self.long[0]] if self.long else 0
-            return np.cos(np.pi * (np.arange(q, -1, -1.0) + 0.5) / (q + 1))[:, None][:, : len(self.long)]
+            return np.asarray(np.cos(np.pi * (np.arange(q, -1, -1.0) + 0.5) / (q + 1))[:, None][:, : len(self.long)])
         from scipy.stats.qmc import Sobol
 
         rounds = math.ceil(math.log2(TIMES * len(self._powers)))
@@ -134,7 +135,7 @@ class Projection:
         """The points at which functions are evaluated, (points, columns), in the columns' own units."""
         every = list(itertools.product(*(self.lattices[c].values for c in self.short)))
         out = np.empty((len(every), len(self._spread), len(self.degrees)))
-        out[:, :, list(self.short)] = np.array(every).reshape(len(every), 1, -1)
+        out[:, :, list(self.short)] = np.reshape(every, (len(every), 1, len(self.short)))
         for k, c in enumerate(self.long):
             low, high = self.lattices[c].values[[0, -1]]
             out[:, :, c] = (low + high) / 2 + (high - low) / 2 * self._spread[:, k]
@@ -146,7 +147,7 @@ class Projection:
         matrix = np.ones((len(self._spread), len(self._powers)))
         for k in range(len(self.long)):
             matrix *= chebvander(self._spread[:, k], int(self._powers[:, k].max()))[:, self._powers[:, k]]
-        return np.linalg.pinv(matrix)
+        return np.asarray(np.linalg.pinv(matrix), dtype=float)
 
     def coefficients(self, values: Array) -> Array:
         """Return `P s` of values at the points, (points, k) to (products, k)."""

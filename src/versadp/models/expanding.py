@@ -117,7 +117,9 @@ def _form(problem: Problem) -> Expanded | Stratified | None:
 def has_series(problem: Problem) -> bool:
     """Tell whether a loss will be fitted by a series."""
     argument = _argument(problem)
-    return argument is not None and (_form(problem) if isinstance(argument, Index) else closed_form(problem)) is not None
+    return (
+        argument is not None and (_form(problem) if isinstance(argument, Index) else closed_form(problem)) is not None
+    )
 
 
 def _argument(problem: Problem) -> Argument | None:

@@ -38,7 +38,7 @@ from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
-from versadp.models.projecting import begun, raised
+from versadp.models.projecting import begun, raised, without_kinks
 from versadp.models.quantile import smoothed_quantile
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
@@ -233,10 +233,10 @@ def _attempt(
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     if problem.degrees is not None:  # a first answer tells which degrees the last one needs
-        problem = raised(problem, theta, sample, choice.engine, choice.seed, line)
+        problem = raised(without_kinks(problem, line), theta, sample, choice.engine, seed=choice.seed, line=line)
         first = _single(*_families(problem, choice, sample), theta)
         theta = first.theta if first.converged else theta
-        problem = raised(problem, theta, sample, choice.engine, choice.seed, line)
+        problem = raised(problem, theta, sample, choice.engine, seed=choice.seed, line=line)
     family, small = _families(problem, choice, sample)
     # a series bends everywhere, whatever it is the series of
     bends = not isinstance(model, CustomModel) and (problem.expansion is not None or not model.loss.kinked)

@@ -1,28 +1,29 @@
 """How far a score is projected (`correction/projection.py`): degrees that are high enough, and no higher.
 
-With err(x) the score at a record less its projection, estimates move by `V^-1 E err`. By Cauchy's inequality that is at most
+With err(x) the score at a record less its projection, estimates move by `V^-1 E err`. By Cauchy's inequality that is at
+most
 
     shift_j  =  2 (mean over x of (V^-1 err(x))_j²)^½ / se_j       standard errors,      x even in the domain,
 
-for every law of records whose density p has `mean p² <= 4`, as a normal one of a fifth of each width in four columns has.
-The least degrees are taken for which that is a tenth: first each column's own, others as they are, then all together.
+for every law of records whose density p has `mean p² <= 4`, as a normal one of a fifth of each width in four columns
+has. The least degrees are taken for which that is a tenth: first each column's own, others as they are, then all
+together.
 
-A score that jumps has no such degrees. There the error is averaged first: over a normal law of a tenth of each column's
-width around x, and over one of 0.42 times the scale of residuals (or of the index) in the index, since laws of records are
-taken to be as smooth as that. Higher degrees see more and vary more, and those are taken for which `1 + shift²` times the
-predicted variance is least. Where the shift stays above its limit the fit is refused.
+A score that jumps has no such degrees. A loss with kinks is smoothed first over one scale of its residuals, or one and
+a half where there are several columns, by a kernel without a second moment; what that moves is counted in the shift
+too. A loss of anybody's own is taken as it is. Where the shift stays above its limit, the fit is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from versadp.correction import CustomModel, Projected, Projection
+from versadp.correction import CustomModel, IndexModel, Projected, Projection
 from versadp.errors import ParameterError
 from versadp.estimation import Family
 from versadp.models.expanding import has_series
@@ -41,12 +42,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FIRST = (6, 6, 6, 5, 4, 4)  # degrees to begin with, by how many columns have them
-LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24)
-MOST = 6000  # points that all records share
+LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30)
+MOST, MOST_ROUGH = 6000, 600  # points that all records share; of a loss that is not smooth
 TESTS, ROWS = 256, 10_000
-HIGHER = 1.25
-NEGLIGIBLE, TOLERABLE, BLURRED = 0.1, 0.25, 0.75
-SMOOTH, BLUR, NODES = 0.1, 0.42, 64  # of a column's width, of a scale; places that a jump is averaged over
+HIGHER, HIGHEST = 1.25, 48
+NEGLIGIBLE, TOLERABLE = 0.1, 0.25  # shifts in standard errors
+ENOUGH, BLURRED = 0.4, 0.75  # the same where a loss is not smooth
+WIDE, WIDER = 1.0, 1.5  # scales of residuals that a kink is smoothed over, in one column and in several
+QUARTILE = 1.1e-3  # h^4/24 times the fourth moment of the kernel times the third derivative of a normal density there
 
 
 def projectable(problem: Problem) -> bool:
@@ -54,14 +57,15 @@ def projectable(problem: Problem) -> bool:
     blocks, model = problem.blocks, problem.model
     if problem.units.exact_rate is not None or not blocks or problem.quantile is not None:
         return False
+    if has_series(problem) or closed_now(problem) is not None:
+        return False
     if any(block.lattice(name) is None for block in blocks for name in block.columns):
         return False
     design = problem.design
     if (design is not None and design.with_missing) or getattr(getattr(model, "loss", None), "missing", False):
         return False
-    if all(block.point_count(How(1)) == block.point_count(How(2)) for block in blocks):
-        return False  # all outputs are written out, and nothing is drawn
-    return not has_series(problem) and closed_now(problem) is None
+    # where all outputs are written out nothing is drawn
+    return any(block.point_count(How(1)) != block.point_count(How(2)) for block in blocks)
 
 
 def begun(problem: Problem) -> Problem:
@@ -78,21 +82,20 @@ def begun(problem: Problem) -> Problem:
 def _refuse_large(projection: Projection) -> None:
     if projection.size > MOST:
         raise ParameterError(
-            f"a function of {len(projection.degrees)} noisy columns at once, of so many values, is more than can be undone",
+            f"a function of {len(projection.degrees)} noisy columns at once is more than can be undone",
             hint="terms of one column each, as in np.log(age) + np.log(income), need less; or fewer columns",
         )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Degrees, by how many standard errors they may shift coefficients, and what these vary by."""
+    """Degrees, and by how many standard errors they may shift coefficients."""
 
     problem: Problem
     shift: float
-    variance: Array
 
 
-def raised(problem: Problem, theta: Array, sample: Records, engine: Engine, seed: int, line: Line | None) -> Problem:
+def raised(problem: Problem, theta: Array, sample: Records, engine: Engine, *, seed: int, line: Line | None) -> Problem:
     """Return the problem with the degrees that its score needs at a theta.
 
     Parameters
@@ -113,49 +116,45 @@ def raised(problem: Problem, theta: Array, sample: Records, engine: Engine, seed
     first = place.curvature(problem.degrees)
     if first is None:  # nobody can tell: the fit will say so, or lead to where there is some
         return problem
-    model = problem.model
-    if isinstance(model, CustomModel) or model.loss.smooth:
-        found = _least(place, first)
-        if found is not None:
-            return _named(found)
-    found = _best(place)
-    if found is not None and found.shift < BLURRED:
+    found = _least(place, first)
+    if found is not None and found.shift < (TOLERABLE if _is_smooth(problem) else BLURRED):
         return _named(found)
     away = "" if found is None else f": coefficients may be off by {found.shift:.2g} standard errors"
     raise ParameterError(
-        f"polynomials of the noisy columns are not near this loss{away}",
-        hint="fewer columns, a smoother loss, or functions that are less steep within the bounds",
+        f"no polynomial of the noisy columns that could be undone is near this loss{away}",
+        hint="a loss without kinks, fewer columns, or functions that are less steep within the bounds",
     )
+
+
+def _is_smooth(problem: Problem) -> bool:
+    return isinstance(problem.model, CustomModel) or problem.model.loss.smooth
+
+
+def without_kinks(problem: Problem, line: Line | None) -> Problem:
+    """Return a problem whose kinks are wide enough for polynomials, smoothed by the kernel of `smoothing.py`."""
+    model = problem.model
+    if isinstance(model, CustomModel) or not model.loss.kinked:
+        return problem
+    scale = 1.0 if line is None else line.scale(_tau(model.loss))
+    wide = (WIDE if problem.units.dim == 1 else WIDER) * scale
+    return problem.smoothed(max(model.bandwidth, wide), max(model.window, wide))
 
 
 def _least(place: _Place, first: tuple[Array, Array]) -> Choice | None:
     """Return the least degrees that are near enough."""
-    degrees, found = place.needed(first), None
-    while place.projection(degrees).size <= MOST:
-        now = place.look(degrees, blurred=False)
+    enough = NEGLIGIBLE if _is_smooth(place.problem) else ENOUGH
+    degrees, found = place.needed(first, enough), None
+    most = MOST if _is_smooth(place.problem) else MOST_ROUGH
+    while place.projection(degrees).size <= most and max(degrees) <= HIGHEST:
+        now = place.look(degrees)
         found = now if found is None or now.shift < found.shift else found
-        if found.shift < NEGLIGIBLE or place.projection(degrees).exact:
+        if found.shift < enough or place.projection(degrees).exact:
             return found
         higher = place.limited(tuple(max(q + 1, int(HIGHER * q)) for q in degrees))
         if higher == degrees:
             break
         degrees = higher
-    return found if found is not None and found.shift < TOLERABLE else None
-
-
-def _best(place: _Place) -> Choice | None:
-    """Return the degrees that are predicted to err least, jumps averaged over."""
-    best, least, worse = None, np.inf, 0
-    for q in LADDER[1:]:
-        degrees = place.limited(tuple([q] * place.dim))
-        if place.projection(degrees).size > MOST or worse > 2:
-            break
-        now = place.look(degrees, blurred=True)
-        goal = float(np.mean(np.log(now.variance)) + np.log1p(now.shift**2))
-        worse = 0 if goal < least else worse + 1
-        if goal < least:
-            best, least = now, goal
-    return best
+    return found
 
 
 def _named(choice: Choice) -> Problem:
@@ -209,14 +208,14 @@ class _Place:
         rng = np.random.default_rng([self.seed, 0x9A0])
         return self.sample.take(np.sort(rng.choice(self.sample.rows, min(ROWS, self.sample.rows), replace=False)))
 
-    def look(self, degrees: tuple[int, ...], *, blurred: bool) -> Choice:
+    def look(self, degrees: tuple[int, ...]) -> Choice:
         """Return what such degrees come to."""
         problem = replace(self.problem, degrees=degrees)
         known = self.curvature(degrees)
         if known is None:
-            return Choice(problem, np.inf, np.full(self.theta.size, np.inf))
-        form = self.form(degrees)
-        return Choice(problem, _shift(self._blurred(form) if blurred else self._error(form), *known), known[1])
+            return Choice(problem, np.inf)
+        near, kernel = _shift(self._error(self.form(degrees)), *known), _shift(self.kernel()[None] / 2, *known)
+        return Choice(problem, float(np.hypot(near, kernel)))
 
     @cached_property
     def tests(self) -> tuple[Array, Records]:
@@ -232,11 +231,11 @@ class _Place:
         lattices = self.projection(()).lattices
         return np.stack([lattice.nearest(x[:, c]) for c, lattice in enumerate(lattices)], axis=1)
 
-    def _rows(self, x: Array, owner: NDArray[np.int64]) -> object:
+    def _rows(self, x: Array, owner: NDArray[np.int64]) -> Any:
         units = self.problem.units
         return self.problem.model.rows((x - units.centre) / units.unit, owner, self.tests[1])
 
-    def needed(self, known: tuple[Array, Array]) -> tuple[int, ...]:
+    def needed(self, known: tuple[Array, Array], enough: float) -> tuple[int, ...]:
         """Return for each column the least degree for its own part of the error, the others being what they are."""
         (x, _), model, owner = self.tests, self.problem.model, np.arange(TESTS)
         true, out = model.score(self._rows(x, owner), self.theta), []
@@ -252,7 +251,7 @@ class _Place:
                 t = (2 * x[:, c] - low - high) / (high - low)
                 share = chebvander(t, q) @ np.linalg.inv(chebvander(at, q))
                 near = np.einsum("tk,tkp->tp", share, values.reshape(TESTS, q + 1, -1))
-                if _shift(true - near, *known) < NEGLIGIBLE / self.dim:
+                if _shift(true - near, *known) < enough / self.dim:
                     break
             out.append(q)
         return self.limited(tuple(out))
@@ -263,7 +262,7 @@ class _Place:
         values = model.score(self._spots(form), self.theta)
         return np.asarray(model.score(self._rows(x, np.arange(TESTS)), self.theta) - self._near(form, x, values))
 
-    def _spots(self, form: Projected) -> object:
+    def _spots(self, form: Projected) -> Any:
         """Return what the model makes of all points for the public columns of each test."""
         points = form.projection.points
         return self._rows(np.tile(points, (TESTS, 1)), np.repeat(np.arange(TESTS), len(points)))
@@ -276,37 +275,17 @@ class _Place:
             [basis @ projection.coefficients(each) for basis, each in zip(projection.products(x), apart, strict=True)]
         )
 
-    def _blurred(self, form: Projected) -> Array:
-        """Return the same, averaged over normal laws around each test point, and of the index."""
-        from scipy.special import ndtri
-        from scipy.stats.qmc import Sobol
-
-        (x, _), model, owner = self.tests, form.model, np.arange(TESTS)
-        lattices = form.projection.lattices
-        low, high = np.array([lattice.values[[0, -1]] for lattice in lattices]).T
-        spots, total = self._spots(form), np.zeros((TESTS, model.size))
-        lift = self._lift(x)
-        for *move, aside in ndtri(0.5 / NODES + (1 - 1 / NODES) * Sobol(self.dim + 1, seed=2).random(NODES)):
-            at = x + SMOOTH * (high - low) * np.array(move)
-            at = np.where(at < low, 2 * low - at, np.where(at > high, 2 * high - at, at))
-            theta = self.theta + lift * aside
-            there = self._on_lattice(at)
-            total += model.score(self._rows(there, owner), theta) - self._near(form, there, model.score(spots, theta))
-        return np.asarray(total / NODES)
-
-    def _lift(self, x: Array) -> Array:
-        """Return what moves the index by as much as it is blurred over; nothing without a constant."""
+    def kernel(self) -> Array:
+        """Return what the smoothing of a kink adds to scores: that of a normal law of residuals at its quartile."""
         model = self.problem.model
-        if isinstance(model, CustomModel):
+        if not isinstance(model, IndexModel) or not model.bandwidth or self.line is None:
             return np.zeros(self.theta.size)
-        m = self._rows(x, np.arange(TESTS))[0]  # type: ignore[index] # the rows of an index are a design and a response
-        lift = np.linalg.lstsq(m, np.ones(TESTS), rcond=None)[0]
-        if not np.allclose(m @ lift, 1.0):
-            return np.zeros(self.theta.size)
-        scale = float(np.std(m @ self.theta))
-        if self.line is not None:
-            scale = self.line.scale(getattr(model.loss, "tau", 0.5))
-        return np.asarray(BLUR * scale * lift)
+        m = self._rows(self.tests[0], np.arange(TESTS))[0]  # a design and a response
+        return np.asarray(QUARTILE * (model.bandwidth / self.line.scale(_tau(model.loss))) ** 4 * m.mean(axis=0))
+
+
+def _tau(loss: Any) -> float:
+    return float(getattr(loss, "tau", 0.5))
 
 
 def _shift(error: Array, hessian: Array, variance: Array) -> float:
