@@ -1,9 +1,10 @@
-"""Undoing the noise in expectation: the operator T^-1, evaluated in five ways.
+"""Undoing the noise in expectation: the operator T^-1, evaluated in several ways.
 
     points          the product of the inverses of the blocks that a model touches        any loss, any blocks
     closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
                     by level: points of categories, closed forms of the numbers on each of their levels
                     by column: squares of functions of one column each, undone on its lattice
+    projection      polynomials of columns on lattices, undone exactly    any loss, as near as degrees are high
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
@@ -21,6 +22,8 @@ from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
+from versadp.correction.projected import Projected
+from versadp.correction.projection import Projection
 from versadp.correction.separable import Separable, as_separable
 from versadp.correction.signed import Rows, Signed, stratified
 from versadp.correction.stencil import Stencil
@@ -37,6 +40,8 @@ __all__ = [
     "Laplacian",
     "LinearModel",
     "MultinomialModel",
+    "Projected",
+    "Projection",
     "RecordModel",
     "Records",
     "Rows",

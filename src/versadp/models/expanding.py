@@ -114,6 +114,14 @@ def _form(problem: Problem) -> Expanded | Stratified | None:
     return undone(problem, Expansion(), waves=True)
 
 
+def has_series(problem: Problem) -> bool:
+    """Tell whether a loss will be fitted by a series."""
+    argument = _argument(problem)
+    return (
+        argument is not None and (_form(problem) if isinstance(argument, Index) else closed_form(problem)) is not None
+    )
+
+
 def _argument(problem: Problem) -> Argument | None:
     """Return what the loss of a problem is a function of, if it needs a series."""
     model = problem.model

@@ -38,6 +38,7 @@ from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Problem, make_problem
+from versadp.models.projecting import begun, raised, without_kinks
 from versadp.models.quantile import smoothed_quantile
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
@@ -229,6 +230,7 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
             return Answer(problem, smoothed.fit, sample, said=smoothed.said)
         return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
     problem = in_basis(problem, sample)
+    problem = begun(problem) if choice.is_free else problem
     attempts = [(1.0, True)]
     if isinstance(problem.model, CustomModel):
         attempts += [(2.0, True), (1.0, False)]
@@ -282,6 +284,11 @@ def _attempt(
             problem, theta = closed or _begun(problem, sample, line, factor)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
+    if problem.degrees is not None:  # a first answer tells which degrees the last one needs
+        problem = raised(without_kinks(problem, line), theta, sample, choice.engine, seed=choice.seed, line=line)
+        first = _single(*_families(problem, choice, sample), theta)
+        theta = first.theta if first.converged else theta
+        problem = raised(problem, theta, sample, choice.engine, seed=choice.seed, line=line)
     family, small = _families(problem, choice, sample)
     # a series bends everywhere, whatever it is the series of
     bends = not isinstance(model, CustomModel) and (problem.expansion is not None or not model.loss.kinked)
@@ -297,8 +304,9 @@ def _attempt(
     found = _single(family, small, theta)
     if found.converged and not serves(problem, sample, found.theta):
         found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
-    if problem.expansion is not None:  # what a blurred loss may be off by is an error like any other
-        found = replace(found, cov=found.cov * (1 + problem.expansion.shift**2))
+    # what a blurred loss may be off by is an error like any other
+    shift = problem.off if problem.expansion is None else problem.expansion.shift
+    found = replace(found, cov=found.cov * (1 + shift**2))
     return found, problem, asked
 
 

@@ -29,6 +29,8 @@ from versadp.correction import (
     FormulaModel,
     Laplacian,
     LinearModel,
+    Projected,
+    Projection,
     RecordModel,
     Separable,
     Signed,
@@ -75,8 +77,9 @@ def forms_of(
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
         return (Signed(model, units, (Extension(),), clip=False, second=False),)
     if units.exact_rate is None:
-        closed = _in_closed_form(problem) if method == "efficient" and extension is None else None
-        return (closed or by_points(problem, method, extension, draws),)
+        ours = method == "efficient" and extension is None
+        near = (closed_now(problem) or _projected(problem)) if ours else None
+        return (near or by_points(problem, method, extension, draws),)
     if method == "efficient":
         if extension is not None:
             raise ParameterError(
@@ -118,7 +121,7 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def _in_closed_form(problem: Problem) -> Expanded | Stratified | Separable | None:
+def closed_now(problem: Problem) -> Expanded | Stratified | Separable | None:
     """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses.
 
     Squares of functions of a column need no more than that it lies on a lattice.
@@ -143,6 +146,13 @@ def undone(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Ex
 def is_expanded(loss: IndexLoss) -> bool:
     """Tell whether a loss is fitted as powers and waves of its index, where blocks have their inverses."""
     return loss.expansion() is not None or argument_of(loss) is not None
+
+
+def _projected(problem: Problem) -> Projected | None:
+    """Return the projection on polynomials, if the problem says how far it goes."""
+    if problem.degrees is None:
+        return None
+    return Projected(problem.model, problem.units, Projection(problem.blocks, problem.degrees))
 
 
 def by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:

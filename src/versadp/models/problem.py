@@ -76,6 +76,10 @@ class Problem:
         Numbers that may lie between the points of their lattice, and how far apart these are.
     taken : str
         Which of two corrections was taken, and what was predicted of the other; nothing where there was one only.
+    degrees : tuple of int, optional
+        Of the polynomials of each noisy column on which the score is projected.
+    off : float
+        By how many standard errors that may move coefficients, at most.
     """
 
     model: AnyModel
@@ -92,6 +96,8 @@ class Problem:
     expansion: Expansion | None = None
     rounded: Mapping[str, float] = field(default_factory=dict)
     taken: str = ""
+    degrees: tuple[int, ...] | None = None
+    off: float = 0.0
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""

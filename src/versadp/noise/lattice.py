@@ -80,6 +80,11 @@ class Lattice:
         points = np.minimum(self.merged * np.arange(-(-self.last // self.merged) + 1.0), self.last)
         return np.asarray(self.low + self.step * points)
 
+    def nearest(self, x: Array) -> Array:
+        """Return the lattice points next to values of the column."""
+        place = np.clip(np.rint((x - self.low) / (self.step * self.merged)), 0, self.values.size - 1)
+        return np.asarray(self.values[place.astype(np.int64)])
+
     @property
     def shown(self) -> int:
         """How many outputs show a value."""
