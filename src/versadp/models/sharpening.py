@@ -7,8 +7,8 @@ in the curvature first. So with V(b) the corrected curvature of the series for a
 
     z_j = mean / (sd / √n)   of   a_j' [V_i(b) - V_i(1.5 b)] a_j
 
-is looked at: where some |z_j| is above 2.5, b is taken a fifth less, as long as windows have left what that needs. Where
-that was so, what is left is no smoother than could be seen either, and b is taken a fifth less once more.
+is looked at: where some |z_j| is above 2.5, b is taken a fifth less, as long as windows have left what that needs. And
+where it was, densities are no smoother than can be seen: b is taken a fifth less once more.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def sharpened(problem: Problem, theta: Array, sample: Records) -> Problem:
     for _ in range(TURNS):
         blur, before = now.expansion.blur, now.expansion is not expansion
         try:
-            wide, sharper = (replace(form, expansion=series(replace(place, blur=f * blur))[0]) for f in (WIDER, SHARPER))
+            wide, sharper = (
+                replace(form, expansion=series(replace(place, blur=f * blur))[0]) for f in (WIDER, SHARPER)
+            )
         except ParameterError:  # so much, or so little, is none of the loss
             break
         sharp = _apart(now, wide, sample, theta)

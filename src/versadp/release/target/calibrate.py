@@ -131,7 +131,9 @@ def calibrate(
     if wide and exact_rate is not None:
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
     if asked and not wide:
-        raise ParameterError("a shuffle, groups and a width are for windows: Laplace noise gains nothing", hint="noise='window'")
+        raise ParameterError(
+            "a shuffle, groups and a width are for windows: Laplace noise gains nothing", hint="noise='window'"
+        )
     if not wide and epsilon is not None and delta is None:
         raise ParameterError(
             "Laplace noise needs a delta: it keeps no epsilon without one", hint="give delta, or let windows do it"
@@ -143,7 +145,7 @@ def calibrate(
         raise ParameterError("calibrate needs a Schema with private columns")
     if wide:
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
-        return windows(schema, goal, unit, among, groups, inputs.number("width", width, *WIDTHS))
+        return windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
         keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def windows(
-    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, groups: Any = None, width: float = 1.0
+    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, groups: Any = None, *, width: float = 1.0
 ) -> Mechanism:
     """Return the mechanism of windows that meets a pair (epsilon, delta).
 
@@ -52,12 +52,12 @@ def windows(
     if goal.epsilon is None or goal.delta is None:
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
     aim = replace(goal, unit=unit, shuffled=shuffled)
-    make = partial(_mechanism, schema, _shares(schema, unit, groups), aim, width)
+    make = partial(_mechanism, schema, _shares(schema, unit, groups), aim, width=width)
     if shuffled is None or not goal.delta:  # all others may by chance be unlike: a shuffle adds nothing to pure
         return _settled(make, goal.epsilon, goal.delta)
     found = [_among_others(make, goal.epsilon, goal.delta)]
     if groups is None and unit == "attribute" and len(schema.private) > 1:
-        joint = partial(_mechanism, schema, _shares(schema, "record", None), aim, width)
+        joint = partial(_mechanism, schema, _shares(schema, "record", None), aim, width=width)
         found.append(_among_others(joint, goal.epsilon, goal.delta))
     return min(found, key=_cost)
 
@@ -97,7 +97,7 @@ def _cost(mechanism: Mechanism) -> float:
 
 
 def _mechanism(
-    schema: Schema, shares: Shares, aim: Target, width: float, epsilon: float, delta: float = 0.0
+    schema: Schema, shares: Shares, aim: Target, epsilon: float, delta: float = 0.0, *, width: float = 1.0
 ) -> Mechanism:
     noise: dict[str | tuple[str, ...], Spec] = {
         names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
@@ -108,8 +108,10 @@ def _mechanism(
     for block in mechanism.blocks:
         found = block.spec
         assert isinstance(found, Window)
-        points = {name: _times(width, w, schema.columns[name]) for name, w in dict(found.window or {}).items()}
-        noise[block.columns] = replace(found, window=points or None)
+        if not isinstance(found.window, Mapping):  # categories have none
+            continue
+        points = {name: _times(width, w, schema.columns[name]) for name, w in found.window.items()}
+        noise[block.columns] = replace(found, window=points)
     return Mechanism(schema, noise=noise, target=aim)
 
 
