@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
@@ -21,6 +21,7 @@ from scipy.special import expit, ndtr, ndtri
 import versadp as vdp
 from versadp.errors import InsecureWarning
 from versadp_bench.measure import Figure, best_times
+from versadp_bench.settings import EACH, Demands
 from versadp_bench.windows import CORRELATION
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class CategorySetting:
     loss: str = "logistic"
     intercept: float = 0.0
     private_response: bool = False  # the truth is by formula
+    demands: ClassVar[Demands] = EACH
 
     @property
     def formula(self) -> str:

@@ -7,8 +7,9 @@ hundred unchanged. Corrected scores are often weak there; a likelihood is not.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from versadp_bench.settings import Setting
+from versadp_bench.settings import EACH, Demands, Setting
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class LikelihoodSetting(Setting):
     """
 
     share: float = 1.0
+    demands: ClassVar[Demands] = EACH
 
 
 def _row(loss: str, n: int, dim: int, noise: tuple[float, float], share: float) -> LikelihoodSetting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
@@ -17,6 +17,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a row asks for beside its error.
+
+    Attributes
+    ----------
+    coverage : tuple of float
+        Between which shares of 95% intervals are to cover: of all coefficients together, or `each` by itself.
+    failed : float
+        At most such a share is without an answer.
+    bias : float
+        At most so many standard errors, of any coefficient.
+    """
+
+    coverage: tuple[float, float] = (0.935, 0.965)
+    failed: float = 0.01
+    bias: float = 0.2
+    each: bool = False
+
+
+EACH = Demands((0.92, 0.985), 0.02, np.inf, each=True)  # of rows whose intervals, not biases, are what is promised
 
 
 @dataclass(frozen=True)
@@ -47,6 +70,7 @@ class Setting:
     sigma: float = 1.0
     used: int | None = None
     private_response: bool = False
+    demands: ClassVar[Demands] = Demands()
 
     @property
     def formula(self) -> str:
@@ -120,6 +144,7 @@ class MeanSetting:
     n: int = 500
     noise: float = 0.94
     exact_rate: float = 0.1
+    demands: ClassVar[Demands] = Demands()
 
     @property
     def formula(self) -> None:

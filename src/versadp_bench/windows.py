@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
 import versadp as vdp
 from versadp_bench.measure import Figure, best_times
+from versadp_bench.settings import EACH, Demands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,8 @@ class WindowSetting:
     intercept: float = 0.0
     private_response: bool = False
     skewed: bool = False
+    width: float = 1.0
+    demands: ClassVar[Demands] = EACH
 
     @property
     def formula(self) -> str:
@@ -47,7 +50,8 @@ class WindowSetting:
     def mechanism(self) -> vdp.Mechanism:
         """What releases the data: a window a column for an attribute, one for all of a record."""
         columns: dict[str, Any] = {f"x{j}": vdp.Bounded(-1, 1) for j in range(self.dim)}
-        return vdp.calibrate(vdp.Schema({**columns, "y": vdp.Public()}), epsilon=self.epsilon, unit=self.unit)
+        schema = vdp.Schema({**columns, "y": vdp.Public()})
+        return vdp.calibrate(schema, epsilon=self.epsilon, unit=self.unit, width=self.width)
 
     def truth(self) -> Array:
         """Return the true coefficients."""
@@ -87,6 +91,10 @@ WINDOWS: dict[str, WindowSetting] = {
 WINDOWS |= {
     "window check attribute 4, 3": WindowSetting("check", "attribute", 4.0, 3, (0.0095, np.inf)),
     "window check attribute 4, 3, skewed": WindowSetting("check", "attribute", 4.0, 3, (0.0095, np.inf), skewed=True),
+    "window check attribute 4, 3, narrower": WindowSetting("check", "attribute", 4.0, 3, (0.0095, np.inf), width=0.8),
+    "window check attribute 4, 3, skewed, narrower": WindowSetting(
+        "check", "attribute", 4.0, 3, (0.0095, np.inf), skewed=True, width=0.8
+    ),
     "window check attribute 4, 6": WindowSetting("check", "attribute", 4.0, 6, (0.0115, np.inf)),
     "window huber attribute 4, 3": WindowSetting("huber", "attribute", 4.0, 3, (0.0092, np.inf)),
     "window huber record 8, 6": WindowSetting("huber", "record", 8.0, 6, (0.014, np.inf)),

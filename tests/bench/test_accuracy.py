@@ -47,14 +47,18 @@ def test_the_command_prints_the_table():
 def test_half_of_drcl_is_required_where_the_paper_has_no_figure(monkeypatch):
     """A row of its own for drcl, and half of it beside ours; the verdict follows every figure."""
     good = {"rmse": 1.0, "required": None, "intercept": 0.1, "of it required": None, "bias/se": 0.1, "failed": 0.0}
-    good |= {"coverage": 0.95}
+    good |= {"row": "huber 3", "coverage": 0.95, "least": 0.9, "most": 0.99}
     monkeypatch.setattr("versadp_bench.accuracy.accuracy_row", lambda *_, **__: dict(good))
     paper, ours = accuracy_table(["huber 3"], 10)
     assert (paper["met"], ours["required"], ours["of it required"], ours["met"]) == (None, 0.5, 0.05, "no")
     fine = good | {"required": 1.0, "of it required": 0.1}
     assert met(fine)
-    for wrong in ({"coverage": 0.93}, {"bias/se": 0.2}, {"failed": 0.01}, {"rmse": 1.01}, {"intercept": 0.11}):
+    for wrong in ({"coverage": 0.93}, {"bias/se": 0.2}, {"failed": 0.02}, {"rmse": 1.01}, {"intercept": 0.11}):
         assert not met(fine | wrong)
+    each = fine | {"row": "window check attribute 4, 3", "least": 0.92, "most": 0.985, "bias/se": 0.5, "failed": 0.02}
+    assert met(each)
+    for wrong in ({"least": 0.91}, {"most": 0.99}, {"failed": 0.03}, {"least": None}):
+        assert not met(each | wrong)
 
 
 @pytest.mark.parametrize(

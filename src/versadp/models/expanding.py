@@ -41,7 +41,7 @@ ROUNDS = 20
 NEAR = 0.3  # standard errors
 ROWS = 30_000
 FAR = 100.0  # a first guess of an index this wide is none
-SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are taken to be as smooth as that
+SMOOTH = 0.6  # of the scale of residuals, or of the index: densities are taken to be as smooth as that at first
 
 
 def expanded(

@@ -20,6 +20,7 @@ from versadp.noise import Spec, Window
 from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
 from versadp.release.mechanism import Mechanism
+from versadp.schema import Dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
     Shares = dict[tuple[str, ...], float]
 
 
-def windows(schema: Schema, goal: Target, unit: str, shuffled: int | None = None, groups: Any = None) -> Mechanism:
+def windows(
+    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, groups: Any = None, *, width: float = 1.0
+) -> Mechanism:
     """Return the mechanism of windows that meets a pair (epsilon, delta).
+
+    Windows are `width` times as wide as the rule has them.
 
     Examples
     --------
@@ -47,12 +52,12 @@ def windows(schema: Schema, goal: Target, unit: str, shuffled: int | None = None
     if goal.epsilon is None or goal.delta is None:
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
     aim = replace(goal, unit=unit, shuffled=shuffled)
-    make = partial(_mechanism, schema, _shares(schema, unit, groups), aim)
+    make = partial(_mechanism, schema, _shares(schema, unit, groups), aim, width=width)
     if shuffled is None or not goal.delta:  # all others may by chance be unlike: a shuffle adds nothing to pure
         return _settled(make, goal.epsilon, goal.delta)
     found = [_among_others(make, goal.epsilon, goal.delta)]
     if groups is None and unit == "attribute" and len(schema.private) > 1:
-        joint = partial(_mechanism, schema, _shares(schema, "record", None), aim)
+        joint = partial(_mechanism, schema, _shares(schema, "record", None), aim, width=width)
         found.append(_among_others(joint, goal.epsilon, goal.delta))
     return min(found, key=_cost)
 
@@ -91,11 +96,28 @@ def _cost(mechanism: Mechanism) -> float:
     return sum(inflation) / len(inflation)
 
 
-def _mechanism(schema: Schema, shares: Shares, aim: Target, epsilon: float, delta: float = 0.0) -> Mechanism:
+def _mechanism(
+    schema: Schema, shares: Shares, aim: Target, epsilon: float, delta: float = 0.0, *, width: float = 1.0
+) -> Mechanism:
     noise: dict[str | tuple[str, ...], Spec] = {
         names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
     }
+    mechanism = Mechanism(schema, noise=noise, target=aim)
+    if width == 1:
+        return mechanism
+    for block in mechanism.blocks:
+        found = block.spec
+        assert isinstance(found, Window)
+        if not isinstance(found.window, Mapping):  # categories have none
+            continue
+        points = {name: _times(width, w, schema.columns[name]) for name, w in found.window.items()}
+        noise[block.columns] = replace(found, window=points)
     return Mechanism(schema, noise=noise, target=aim)
+
+
+def _times(width: float, points: int, column: Any) -> int:
+    """Return so many times a window's points: at least one, and for dates an odd number."""
+    return max(1, 2 * round((width * points - 1) / 2) + 1 if isinstance(column, Dates) else round(width * points))
 
 
 def _shares(schema: Schema, unit: str, groups: Any) -> Shares:
