@@ -147,3 +147,32 @@ def test_a_fit_without_an_answer_says_how_many_records_it_takes():
     assert "exact_rate" not in found.advice
     assert "larger epsilon" in found.advice
     assert "records" in found.advice.split(";")[1]
+
+
+def growth(x, theta):
+    return (x[:, 1] - theta[0] - np.exp(theta[1] * x[:, 0])) ** 2 / 2
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "own"])
+def test_functions_of_a_column_on_too_coarse_a_lattice_are_refused(line, loss):
+    def fitted(cells):
+        release = released(line, cells)
+        if loss == "own":
+            return vdp.fit(release, loss=growth, start=np.array([0.0, 0.5]), engine="local")
+        return vdp.fit(release, f"{'y' if loss == 'squared' else 'b'} ~ np.exp(x)", loss=loss, engine="local")
+
+    with pytest.raises(ParameterError, match="lattice is too coarse"):
+        fitted(3)
+    assert fitted(40).converged
+
+
+def test_the_refusal_knows_by_how_much_rounding_moves_a_function(line):
+    rounded = line.assign(x=np.rint((line.x + 1) * 2) / 2 - 1)
+    slopes = [
+        smf.logit("b ~ np.exp(x)", each.astype(float)).fit(disp=0).params["np.exp(x)"] for each in (line, rounded)
+    ]
+    with pytest.raises(ParameterError) as refused:
+        vdp.fit(released(line, 4), "b ~ np.exp(x)", loss="logistic", engine="local")
+    told = float(re.search(r"by ([\d.]+) standard", str(refused.value)).group(1))
+    error = vdp.fit(released(rounded, 4, step=1 / 2), "b ~ np.exp(x)", loss="logistic", engine="local").bse["np.exp(x)"]
+    assert told * error == pytest.approx(slopes[0] - slopes[1], rel=0.35)

@@ -244,7 +244,7 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         if found.converged:
             break
     if choice.method != "naive" and found.converged:
-        refuse_coarse(last, found)
+        refuse_coarse(last, found, sample)
     return Answer(last, judged(found, asked), sample, asked, {"correction": last.taken} if last.taken else {})
 
 

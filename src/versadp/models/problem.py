@@ -449,6 +449,7 @@ def _record_problem(release: Release, loss: Any, weights: Array | None, size: in
         nowhere,
         quantile=asked,
         nullable=_nullable(blocks, order),
+        rounded=_rounded(blocks, schema),
     )
 
 
