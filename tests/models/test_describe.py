@@ -426,3 +426,24 @@ def test_intervals_cover():
                 assert share < least, (key, share)
             else:
                 assert share >= least, (key, share)
+
+
+@pytest.mark.parametrize("gone", ["at random", "with the value"])
+def test_numbers_whose_missing_values_are_private_have_quantiles_and_histograms(gone):
+    """Of those who have a value: where missing goes with the value they are other people than all."""
+    rng = np.random.default_rng(3)
+    n = 40_000
+    x = np.clip(rng.normal(50, 12, n), 0, 100)
+    lost = rng.random(n) < (0.2 if gone == "at random" else np.where(x > 55, 0.6, 0.1))
+    there = x[~lost]
+    schema = vdp.Schema({"x": Bounded(0, 100, nullable=True)})
+    described = vdp.describe(vdp.calibrate(schema, epsilon=4).release(pd.DataFrame({"x": np.where(lost, np.nan, x)})))
+    found = described["x"]
+    for tau, each in found.quantiles.items():  # five standard errors, and half a cell of 64
+        assert abs(each.value - np.quantile(there, tau)) < 5 * each.error + 0.8
+    drawn = found.histogram.joined(8)  # four cells
+    assert drawn.share.sum() == pytest.approx(1)
+    truth, whole = (np.histogram(each, np.append(drawn.low, drawn.high[-1]))[0] / each.size for each in (there, x))
+    assert (np.abs(drawn.share - truth) < 5 * drawn.error + 0.005).all()
+    if gone == "with the value":  # the control: of all people, those who are missing among them
+        assert (np.abs(drawn.share - whole) > 5 * drawn.error + 0.005).any()

@@ -170,10 +170,8 @@ def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cu
         share = likeliest(kernel, counts[:-1], ends).share
     weighed = kernel / (kernel @ share)[:, None]
     inverse = weighed @ np.linalg.pinv(kernel.T @ weighed, rcond=1e-12, hermitian=True)
-    if private:
-        inverse = inverse[:, :-1]  # nobody whose value is missing is below anything
-    else:
-        inverse = np.append(inverse, np.zeros((1, len(ends.T))), axis=0)
+    # nobody whose value is missing is below anything
+    inverse = inverse[:, :-1] if private else np.append(inverse, np.zeros((1, len(ends.T))), axis=0)
     if not single:
         return Cumulative(block, column, counts, np.linspace(ends[0, 0], ends[1, -1], FINE), (ends, inverse))
     nodes = ends.mean(axis=0)  # at which the distribution function jumps

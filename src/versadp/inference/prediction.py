@@ -183,13 +183,14 @@ def predict_average(
 
     Examples
     --------
-    >>> predict_average(np.array([[1.0, 2.0], [1.0, 4.0]]), np.array([0.5, 1.0]), np.eye(2), identity)
-    (3.5, np.float64(3.1622776601683795))
+    >>> value, error = predict_average(np.array([[1.0, 2.0], [1.0, 4.0]]), np.array([0.5, 1.0]), np.eye(2), identity)
+    >>> value, round(error, 6)
+    (3.5, 3.162278)
     """
     centre = matrix @ params + aside
     error = np.sqrt(np.maximum(np.sum((matrix @ cov) * matrix, axis=1), 0))
     gradient = (_slope(link, centre, error)[:, None] * matrix).mean(axis=0)
-    return float(link(centre).mean()), np.sqrt(gradient @ cov @ gradient)
+    return float(link(centre).mean()), float(np.sqrt(gradient @ cov @ gradient))
 
 
 def _slope(link: Function, centre: Array, error: Array) -> Array:

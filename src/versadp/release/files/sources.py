@@ -79,7 +79,8 @@ class _Reading:
             # raised anew and not chained: arrow's message would show what stands in the file
             if name := _unread(self._path, str(problem)):
                 raise DataError(
-                    f"{self._path.name}: column {name!r} holds something else than the schema says, text among numbers",
+                    f"{self._path.name} cannot be read as {self._kind}: "
+                    f"column {name!r} holds other values too, text among numbers",
                     hint="mend it, or declare the column as categorical, public or omitted; missing is an empty cell",
                 ) from None
             raise DataError(
