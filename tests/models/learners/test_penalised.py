@@ -60,7 +60,7 @@ def compare(model, response, noise, seeds, rows):
 
 @pytest.mark.parametrize(("model", "response"), [MODELS[0], MODELS[1], MODELS[3]], ids=["ridge", "lasso", "logistic"])
 def test_near_the_penalised_fit_of_the_true_records(model, response):
-    ours, naive = compare(model, response, None, range(4), N)
+    ours, naive = compare(model, response, None, range(2), N)
     assert np.abs(ours.mean(axis=0)[1:]).max() < np.abs(naive.mean(axis=0)[1:]).max() / 3
 
 

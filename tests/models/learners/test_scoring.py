@@ -64,7 +64,13 @@ def z_value(values, truth):
 
 @pytest.mark.parametrize(
     ("response", "private"),
-    [("label", False), ("number", False), ("count", False), ("label", True), ("number", True)],
+    [
+        ("label", False),
+        ("number", False),
+        ("label", True),
+        pytest.param("count", False, marks=pytest.mark.slow),
+        pytest.param("number", True, marks=pytest.mark.slow),
+    ],
 )
 def test_expected_corrected_score_is_that_on_the_true_records(response, private):
     made = releases(response, private)
