@@ -117,7 +117,7 @@ def test_results_cannot_be_changed():
         res.header["epsilon"] = "0"
     with pytest.raises(TypeError):
         res.weights["zero"] = 1.0
-    res.cov_params().values[:] = 0  # noqa: PD011 - no pandas: a copy
+    res.cov_params().values[:] = 0
     assert res.cov_params()[0, 0] > 0
 
 

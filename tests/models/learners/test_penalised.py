@@ -60,7 +60,7 @@ def compare(model, response, noise, seeds, rows):
 
 @pytest.mark.parametrize(("model", "response"), [MODELS[0], MODELS[1], MODELS[3]], ids=["ridge", "lasso", "logistic"])
 def test_near_the_penalised_fit_of_the_true_records(model, response):
-    ours, naive = compare(model, response, None, range(4), N)
+    ours, naive = compare(model, response, None, range(2), N)
     assert np.abs(ours.mean(axis=0)[1:]).max() < np.abs(naive.mean(axis=0)[1:]).max() / 3
 
 
@@ -73,9 +73,9 @@ def test_consistent(model, response, noise):
     large, naive = compare(model, response, noise, range(30, 60), 16_000)
     rms = [np.sqrt((each[:, 1:3] ** 2).mean()) for each in (small, large)]
     assert 1.3 < rms[0] / rms[1] < 3.1  # each is known to an eighth: 2 to 4 standard errors
-    z = large.mean(axis=0) / (large.std(axis=0) / 30**0.5)
-    assert np.abs(z[1:3]).max() < 5
-    assert np.abs(naive.mean(axis=0) / (naive.std(axis=0) / 30**0.5))[1:3].max() > 10
+    for each, holds in ((large, True), (naive, False)):
+        off = each[:, 1:3].mean(axis=0) / (each[:, 1:3].std(axis=0) / 30**0.5)
+        assert (np.abs(off).max() < 5) == holds
 
 
 def test_without_noise_in_the_quadratic_it_is_scikit_learn():

@@ -15,7 +15,9 @@ from versadp.models.learners.pairing import refuse_another_order
 
 N = 3000
 KEY = bytes(range(32))
-SCHEMA = vdp.Schema({"age": vdp.Bounded(18, 90), "income": vdp.Bounded(0, 100), "bought": vdp.Public(), "spent": vdp.Public()})
+SCHEMA = vdp.Schema(
+    {"age": vdp.Bounded(18, 90), "income": vdp.Bounded(0, 100), "bought": vdp.Public(), "spent": vdp.Public()}
+)
 MECH = vdp.Mechanism(SCHEMA, scale=0.25, exact_rate=0.3)
 
 
@@ -81,7 +83,9 @@ def test_tables_of_all_kinds_arrays_and_folders(tmp_path):
     both = REL.frame.drop(columns="spent")  # with a public column among the predictors
     formula = vdp.fit(REL, "spent ~ age + income + bought").params.values
     assert np.allclose(theta(clone(plain).fit(both, SPENT)), formula, atol=1e-10)
-    assert np.allclose(theta(clone(plain).set_params(response="spent").fit(both.to_numpy(), SPENT)), formula, atol=1e-10)
+    assert np.allclose(
+        theta(clone(plain).set_params(response="spent").fit(both.to_numpy(), SPENT)), formula, atol=1e-10
+    )
 
 
 def test_a_private_response():
@@ -91,7 +95,11 @@ def test_a_private_response():
     rel = mech.release(people, key=KEY)
     expected = vdp.fit(rel, "income ~ age").params.values
     model = vdp.LinearRegression(mechanism=mech, response="income")
-    for args in ((rel.frame[["age"]], rel.frame["income"]), (rel.frame[["age"]].to_numpy(), rel.frame["income"]), (rel, None)):
+    for args in (
+        (rel.frame[["age"]], rel.frame["income"]),
+        (rel.frame[["age"]].to_numpy(), rel.frame["income"]),
+        (rel, None),
+    ):
         assert np.allclose(theta(model.fit(*args)), expected, atol=1e-10)
     with pytest.raises(ParameterError, match="'income', a private column"):
         vdp.LinearRegression(mechanism=mech).fit(rel.frame[["age"]], rel.frame["income"])
@@ -164,7 +172,7 @@ def test_a_release_in_its_own_order_takes_an_array():
 
 def test_a_column_that_a_scaler_touched_is_refused():
     scaled = X.assign(age=StandardScaler().fit_transform(X[["age"]])[:, 0])
-    with pytest.raises(DataError, match="'age' has .* values off the release grid"):
+    with pytest.raises(DataError, match=r"'age' has .* values off the release grid"):
         vdp.LinearRegression(mechanism=MECH).fit(scaled, SPENT)
     with pytest.raises(DataError, match="off the release grid"):
         make_pipeline(StandardScaler(), vdp.LinearRegression(mechanism=MECH)).fit(X, SPENT)

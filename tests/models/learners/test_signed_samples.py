@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier
 from sklearn import ensemble, linear_model, naive_bayes, svm, tree
+from sklearn.base import is_classifier
 
 import versadp as vdp
 
@@ -149,7 +149,7 @@ def learners():
 
 
 @pytest.mark.filterwarnings("ignore")  # what a learner says of weights that it does not understand
-@pytest.mark.parametrize(("text", "expected"), learners())
+@pytest.mark.parametrize(("text", "expected"), list(learners()))
 def test_what_a_learner_does_with_negative_weights(text, expected, sample):
     assert sample.verdict(lambda: made(text, ROOMS)) == expected
 

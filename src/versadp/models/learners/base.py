@@ -20,8 +20,8 @@ from versadp.errors import ParameterError
 from versadp.formula.expression import quote
 from versadp.models.learners.given import Carried, Given, is_released, numbers_at, read_given
 from versadp.models.learners.learning import How, Learnt, learn, two_classes
-from versadp.models.learners.plain import Records
 from versadp.models.learners.penalised import Penalty
+from versadp.models.learners.plain import Records
 from versadp.release.release import Release
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     columns: Any
     method: str
     draws: int
-    random_state: int
+    random_state: int | None
+    coef_: Array
+    intercept_: Any
     start: Any = None
     _terms: Terms | None = None
 

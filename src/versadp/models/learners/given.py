@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from versadp.errors import DataError, ParameterError
 from versadp.models.learners.pairing import refuse_another_order, refuse_response_in
+from versadp.models.source import is_number
 from versadp.release.mechanism import Mechanism
 from versadp.release.path.dates import from_dates
 from versadp.release.release import Release, load
@@ -194,7 +195,9 @@ def _column(values: Any, declared: Any) -> Any:
             return pa.array(values.astype(np.int64).astype(kind))
     elif values.dtype.kind == "O" and not isinstance(declared, Dates):
         try:
-            return pa.array(values.astype(float) if declared is not None and not isinstance(declared, Public) else values)
+            return pa.array(
+                values.astype(float) if declared is not None and not isinstance(declared, Public) else values
+            )
         except (ValueError, TypeError, pa.ArrowException):
             pass
     try:
@@ -271,19 +274,14 @@ def numbers_at(X: Any, features: tuple[str, ...], schema: Schema) -> dict[str, A
         found = {name: _column(values[:, j], schema.columns[name]) for j, name in enumerate(features)}
     else:
         found = table_columns(X)
-    out = {}
-    for name, column in found.items():
-        declared = schema.columns.get(name)
-        if isinstance(declared, Dates) and isinstance(column, pa.Array | pa.ChunkedArray):
-            out[name] = column if _is_numeric(column) else from_dates(column, declared)
-        else:
-            out[name] = column
-        if isinstance(out[name], pa.Array | pa.ChunkedArray):
-            out[name] = out[name].to_numpy() if isinstance(out[name], pa.ChunkedArray) else out[name].to_numpy(
-                zero_copy_only=False
-            )
-    return out
+    return {name: _as_numbers(column, schema.columns.get(name)) for name, column in found.items()}
 
 
-def _is_numeric(column: Any) -> bool:
-    return pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+def _as_numbers(column: Any, declared: Any) -> Any:
+    """Return a column as a model sees it: dates as days, an arrow array as one of numpy."""
+    if not isinstance(column, pa.Array | pa.ChunkedArray):
+        return column
+    if isinstance(declared, Dates) and not is_number(column.type):
+        return from_dates(column, declared)
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.to_numpy(zero_copy_only=False)

@@ -1,6 +1,6 @@
 """From a release, a response and columns to coefficients: by `fit`, with the same answer, or penalised.
 
-    response ~ column + C(category) + ...
+response ~ column + C(category) + ...
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def learn(given: Given, left: str, loss: Any, how: How, *, intercept: bool, pena
     formula = f"{left} ~ {right}"
     seed, options = how.random_state, {"method": how.method, "weights": how.weights}
     if penalty.alpha:
-        return Learnt(*fit_penalised(given.release, formula, loss, penalty, draws=how.draws, seed=seed, **options), None)
+        return Learnt(
+            *fit_penalised(given.release, formula, loss, penalty, draws=how.draws, seed=seed, **options), None
+        )
     results = fit(given.release, formula, loss=loss, draws=how.draws, start=how.start, random_state=seed, **options)
     return answered(results)
 

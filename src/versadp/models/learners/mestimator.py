@@ -99,7 +99,11 @@ class MEstimator(Regressor):
         if is_released(X, self.mechanism):
             given = read_given(X, y, self.mechanism, self.response)
             self.result_ = fit(
-                given.release, loss=self.loss, start=start, method=self.method, draws=self.draws,
+                given.release,
+                loss=self.loss,
+                start=start,
+                method=self.method,
+                draws=self.draws,
                 random_state=self._seed(),
             )
             self.result_.need_estimate()

@@ -145,9 +145,7 @@ def explained(losses: Means, constant: Means) -> tuple[float, float]:
     return 1 - ratio, float(np.std(above - ratio * below) / below.mean() / np.sqrt(above.size))
 
 
-def signed_auc(
-    score: Array, t: Array, weight: Array, record: NDArray[np.int64], rows: int
-) -> tuple[float, float]:
+def signed_auc(score: Array, t: Array, weight: Array, record: NDArray[np.int64], rows: int) -> tuple[float, float]:
     """Return the area under the curve from signed points, and its standard error.
 
         sum over records i != j of  a_p b_q (1{s_p > s_q} + 1{s_p = s_q}/2)  /  the same of  a_p b_q

@@ -39,7 +39,7 @@ _HINT = "take X and y from one released table, or name the column: fit(release, 
 def refuse_response_in(X: Any, y: Any, table: Mapping[str, Any], schema: Schema, name: str) -> None:
     """Refuse a y that stands among the columns of X: it is no response then, or is in another order."""
     mine, yours = getattr(X, "index", None), getattr(y, "index", None)
-    if hasattr(mine, "equals") and hasattr(yours, "equals") and not mine.equals(yours):
+    if mine is not None and hasattr(mine, "equals") and hasattr(yours, "equals") and not mine.equals(yours):
         raise DataError("X and y have different index labels: their rows are in different orders", hint=_HINT)
     values = np.asarray(y)
     for each in schema.public:

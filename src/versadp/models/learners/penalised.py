@@ -169,7 +169,7 @@ def quadratic(H: Array, g: Array, shrunk: Array, penalty: Penalty) -> Array:
     target = np.linalg.pinv(root.T, rcond=1e-9) @ -g
     alpha, l1 = penalty
     if l1 == 0:
-        return np.linalg.solve(root.T @ root + np.diag(alpha * shrunk), root.T @ target)
+        return np.asarray(np.linalg.solve(root.T @ root + np.diag(alpha * shrunk), root.T @ target), dtype=np.float64)
     # coefficients that are not shrunk are whatever is best for the others
     held, kept = np.flatnonzero(shrunk == 0), np.flatnonzero(shrunk)
     onto = np.linalg.pinv(root[:, held])

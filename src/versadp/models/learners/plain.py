@@ -122,7 +122,7 @@ def _hinge_programme(records: Records) -> tuple[Array, float]:
     above = -sparse.hstack([sparse.csr_array(design), sparse.eye_array(n)], format="csr")
     bounds = [(None, None)] * (p + k) + [(0, None)] * n
     found = linprog(np.concatenate([np.zeros(p + k), share]), A_ub=above, b_ub=-np.ones(n), bounds=bounds)
-    if found.x is None:
+    if found.x is None or found.fun is None:
         raise ParameterError(f"the linear programme has no solution: {found.message}", hint="use alpha > 0")
     coef, intercept = found.x[:p], float(found.x[p]) if k else 0.0
     if found.fun < 1e-9:
@@ -137,7 +137,7 @@ def _hinge_programme(records: Records) -> tuple[Array, float]:
 
 
 def _widest(records: Records, one: tuple[Array, float]) -> tuple[Array, float]:
-    """Return the plane without loss that has the least |w|, the limit of small penalties; one of them if none is found."""
+    """Return the plane without loss that has the least |w|, the limit of small penalties; if it is found."""
     seen = slice(None) if records.weight is None else records.weight > 0
     x, y = records.x[seen], records.y[seen]
     small = 1e-8 / max(float(one[0] @ one[0]), 1e-300)
@@ -240,8 +240,7 @@ def own(records: Array, loss: Any, start: Array) -> Array:
 
     found = minimize(value, start, method="BFGS")
     # kinks stop a quasi-Newton step; a simplex goes on, and where there are none it finds nothing better
-    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 1000 * start.size}
-    return np.asarray(minimize(value, found.x, method="Nelder-Mead", options=options).x)
+    return np.asarray(minimize(value, found.x, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).x)
 
 
 def _fitted(model: Any, records: Records) -> tuple[Array, float]:

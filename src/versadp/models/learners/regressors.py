@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from versadp import inputs
 from versadp.losses import Check, Huber, Poisson, Squared
 from versadp.models.learners import plain
@@ -16,6 +14,7 @@ from versadp.models.learners.penalised import Penalty
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from versadp.models.learners.plain import Records

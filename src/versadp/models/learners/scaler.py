@@ -2,10 +2,10 @@
 
     z = (x - a) / b
 
-A column that an ordinary scaler has touched is off its grid: nobody knows any longer how much noise it has. Here a and b
-come from the schema (`to="bounds"`: the middle and half the width, so that z lies between -1 and 1), or are the mean and
-standard deviation of the *true* records (`to="moments"`, corrected, as `describe` has them); noise, bounds and steps are
-divided by b too. Public columns are scaled by their own mean and standard deviation, categories are left as they are.
+A column that an ordinary scaler has touched is off its grid: nobody knows any longer how much noise it has. Here a and
+b come from the schema (`to="bounds"`: the middle and half the width, so that z lies between -1 and 1), or are the mean
+and standard deviation of the *true* records (`to="moments"`, corrected, as `describe` has them); noise, bounds and
+steps are divided by b too. Public columns are scaled by their own mean and spread, categories are left as they are.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -102,7 +102,7 @@ def corrected_score(
     seed = inputs.whole("random_state", 0 if random_state is None else random_state, 0)
     how = {"draws": draws, "extension": extension, "seed": seed}
     kind = "array" if not isinstance(X, Release | Carried | str) and not hasattr(X, "columns") else "pandas"
-    found = _score(estimator, given, wanted, kind, told.columns, how)
+    found = _score(estimator, given, wanted, _Seen(kind, told.columns), how)
     return found if return_std else found[0]
 
 
@@ -171,10 +171,15 @@ class Told:
         )
 
 
-def _score(
-    estimator: Any, given: Given, metric: Metric, kind: str, columns: Any, how: dict[str, Any]
-) -> tuple[float, float]:
-    features = given.features if columns is None else tuple(columns)
+class _Seen(NamedTuple):
+    """How an estimator sees records: as a table or an array, and which columns."""
+
+    kind: str
+    columns: Any
+
+
+def _score(estimator: Any, given: Given, metric: Metric, seen: _Seen, how: dict[str, Any]) -> tuple[float, float]:
+    features = given.features if seen.columns is None else tuple(seen.columns)
     classes = getattr(estimator, "classes_", None)
     two = metric.gain in TWO_CLASSES or metric.wants == "predict_proba"
     if two and (classes is None or len(classes) != 2):
@@ -182,7 +187,7 @@ def _score(
     coded = partial(_classes, classes=classes) if two else partial(np.asarray, dtype=float)
     parts, rows = [], 0
     for part in _points(given, features, how):
-        f = _predicted(estimator, part.frame(kind, features), metric.wants, classes if two else None)
+        f = _predicted(estimator, part.frame(seen.kind, features), metric.wants, classes if two else None)
         own = None if part.known is None else coded(part.known)
         parts.append((coded(part.y), f, part.weight, part.record + rows, own))
         rows += part.rows
@@ -190,10 +195,10 @@ def _score(
     known = None if parts[0][4] is None else np.concatenate([part[4] for part in parts])
     if metric.pairs:
         return signed_auc(f, y, weight, record, rows)
-    total = np.bincount(record, weight, rows)
+    total = np.bincount(record, weight, rows).astype(float)
 
     def means(values: Array) -> Means:
-        return Means(np.bincount(record, weight * values, rows), total)
+        return Means(np.bincount(record, weight * values, rows).astype(float), total)
 
     gain = means(metric.gain(y, f))
     if not metric.ratio:
