@@ -42,7 +42,11 @@ def replicate(source: str, noise: str, rep: int, seed: int, rows: int = ROWS, ep
     inputs = {"oracle": plain(people.x[:rows], people.y[:rows]), "naive": naive, "corrected": corrected}
     out = {name: _error(predict(_trained(each, rep, epochs), fresh, bound), truth) for name, each in inputs.items()}
     line = vdp.fit(release, "y ~ a + b")
-    out["line"] = _error(line.params.values @ np.column_stack([np.ones(len(fresh)), fresh]).T, truth) if line.converged else np.nan
+    out["line"] = (
+        _error(line.params.values @ np.column_stack([np.ones(len(fresh)), fresh]).T, truth)
+        if line.converged
+        else np.nan
+    )
     out["constant"] = _error(np.full(len(fresh), people.y[:rows].mean()), truth)
     return out
 

@@ -88,9 +88,7 @@ def signed(release: vdp.Release, seed: int) -> tuple[Points, Points]:
     frame = release.to_arrow()
     x1 = np.column_stack([frame[name].to_numpy() for name in ("a", "b")])
     y = frame["y"].to_numpy()
-    sample, weight, record = release.augment(
-        DRAWS, "zero", columns=["a", "b"], return_record=True, random_state=seed
-    )
+    sample, weight, record = release.augment(DRAWS, "zero", columns=["a", "b"], return_record=True, random_state=seed)
     place = np.arange(len(record)) - np.searchsorted(record, record)  # of a point among its record's
     shape = (len(x1), int(place.max()) + 1)
     x, w = np.zeros((*shape, 2)), np.zeros(shape)

@@ -103,7 +103,14 @@ def _run(params: Any, key: Any, train: Any, valid: Any, care: Care, epochs: int,
 
 
 def train(
-    points: Points, *, seed: int, care: Care | None = None, hidden: int = 24, epochs: int = 40, batch: int = 500, held: float = 0.25
+    points: Points,
+    *,
+    seed: int,
+    care: Care | None = None,
+    hidden: int = 24,
+    epochs: int = 40,
+    batch: int = 500,
+    held: float = 0.25,
 ) -> Trained:
     """Train a network on signed points; the last share of the records is held out for early stopping.
 

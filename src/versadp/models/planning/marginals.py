@@ -177,7 +177,9 @@ def _through(name: str, stated: Any) -> Quantiles:
     """
     if not isinstance(stated, Mapping) or len(stated) < 2:
         raise ParameterError(f"state at least two quantiles of {name!r}", hint=_EXAMPLE)
-    pairs = sorted((inputs.number("a share", float(p), 0, 1, open_low=True, open_high=True), float(q)) for p, q in stated.items())
+    pairs = sorted(
+        (inputs.number("a share", float(p), 0, 1, open_low=True, open_high=True), float(q)) for p, q in stated.items()
+    )
     p, q = (np.array(each) for each in zip(*pairs, strict=True))
     if (np.diff(q) < 0).any() or not np.isfinite(q).all():
         raise ParameterError(f"quantiles of {name!r} must rise with their shares")

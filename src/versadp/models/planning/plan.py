@@ -74,7 +74,9 @@ class ModelPlan:
         """Return the mechanism of a way."""
         known = {each.way.name: each.mechanism for each in self.found if each.mechanism is not None}
         if name not in known:
-            raise ParameterError(f"the plan has no mechanism {name!r}", hint=f"choose from {', '.join(known) or 'none'}")
+            raise ParameterError(
+                f"the plan has no mechanism {name!r}", hint=f"choose from {', '.join(known) or 'none'}"
+            )
         return known[name]
 
     @property
@@ -152,7 +154,9 @@ class ModelPlan:
         if shown:
             words = "Standard errors, and widths of 95% intervals (raw: of a fit without noise)"
             parts.append(f"{words}:\n\n{render(self.table())}")
-        parts.append("Assumed of made-up people (nothing was read off data):\n" + "\n".join(f"  {x}" for x in self.assumed))
+        parts.append(
+            "Assumed of made-up people (nothing was read off data):\n" + "\n".join(f"  {x}" for x in self.assumed)
+        )
         return "\n\n".join(parts)
 
 
@@ -261,7 +265,8 @@ def plan(
     given = {name: value for name, value in goal.items() if value is not None}
     if (target_se is None) == (not set(given) - {"delta"}):
         raise ParameterError(
-            "give what is wanted or what is given: target_se, or a privacy target", hint='target_se={"age": 0.01}, or epsilon=4'
+            "give what is wanted or what is given: target_se, or a privacy target",
+            hint='target_se={"age": 0.01}, or epsilon=4',
         )
     people = make_people(schema, formula, loss, Assumptions.read(assume))
     raw = people.raw()
@@ -283,7 +288,16 @@ def plan(
             found.append(Found(way, epsilon, candidate.mechanism, got, refused=candidate.refused))
     asked = {} if target_se is None else {str(name): float(value) for name, value in target_se.items()}
     return ModelPlan(
-        formula, people.loss.name, unit, count, people.design.names, raw.theta, asked, raw.bse(count), tuple(found), people.notes
+        formula,
+        people.loss.name,
+        unit,
+        count,
+        people.design.names,
+        raw.theta,
+        asked,
+        raw.bse(count),
+        tuple(found),
+        people.notes,
     )
 
 
@@ -294,7 +308,9 @@ def _wanted(target_se: Mapping[str, float], people: People, raw: Raw, records: i
     for name, value in target_se.items():
         if name not in names:
             raise ParameterError(f"the model has no coefficient {name!r}", hint=f"it has {', '.join(names)}")
-        wanted[names.index(name)] = inputs.number(f"the target_se of {name!r}", value, 0, np.inf, open_low=True, open_high=True)
+        wanted[names.index(name)] = inputs.number(
+            f"the target_se of {name!r}", value, 0, np.inf, open_low=True, open_high=True
+        )
     if not np.isfinite(wanted).any():
         raise ParameterError("target_se names no coefficient", hint='e.g. target_se={"age": 0.01}')
     short = raw.bse(records) / wanted

@@ -64,7 +64,14 @@ class Precision:
 
 
 def precision(
-    people: People, mechanism: Mechanism, records: int, theta: Array, *, fits: int = FITS, seed: int = 0, simulate: bool = False
+    people: People,
+    mechanism: Mechanism,
+    records: int,
+    theta: Array,
+    *,
+    fits: int = FITS,
+    seed: int = 0,
+    simulate: bool = False,
 ) -> Precision:
     """Return the standard errors of a fit to so many records.
 
@@ -137,5 +144,3 @@ def standard_errors(result: Results | None, size: int) -> tuple[Array, str]:
     with np.errstate(invalid="ignore"):
         half = (ends[:, 1] - ends[:, 0]) / (2 * NORMAL)
     return np.where(np.isfinite(half), half, np.inf), "weak"
-
-

@@ -115,10 +115,15 @@ class Rehearsal:
         fewer = "" if self.reps == self.wanted else f" ({self.wanted} were asked for; time was up)"
         ended = ", ".join(f"{count} {outcome}" for outcome, count in self.outcomes.items())
         verdict = {True: "Intervals covered as often as they should.", False: "INTERVALS COVERED TOO SELDOM."}
-        seen = f"{self.reps} releases of {self.records:,} other people each{fewer}; fits: {ended}.\n\n{render(self.table)}"
+        seen = (
+            f"{self.reps} releases of {self.records:,} other people each{fewer}; fits: {ended}.\n\n{render(self.table)}"
+        )
         alright = "All went well." if self.passed else "NOT ALL WENT WELL: " + "; ".join(self._wrong())
         return [
-            ("What was rehearsed", f"{self.formula}, {self.loss} loss; people were made up, and nothing private was read."),
+            (
+                "What was rehearsed",
+                f"{self.formula}, {self.loss} loss; people were made up, and nothing private was read.",
+            ),
             ("Verdict", alright),
             ("What is promised", self.statement),
             ("What was assumed", "\n".join(self.assumed)),
@@ -274,7 +279,7 @@ def _table(people: People, fits: list[Results | None], theta: Array, error: Arra
         inside = (ends[:, j, 0] - slack <= theta[j]) & (theta[j] <= ends[:, j, 1] + slack)
         row["covered"], row["of"] = int(inside.sum()), len(good)
         width = ends[:, j, 1] - ends[:, j, 0]
-        row["width"] = float(np.median(width)) if len(good) and np.isfinite(np.median(width)) else None
+        row["width"] = float(np.median(width)) if good and np.isfinite(np.median(width)) else None
         row["raw se"] = float(raw[j])
         rows.append(row)
     return rows
