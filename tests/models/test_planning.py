@@ -110,7 +110,7 @@ def test_planned_standard_errors_are_realised(name, record_property):
 
 
 def test_closed_form_is_the_variance_of_corrected_scores():
-    """Scores drawn and averaged, as written down in `moments.py`, against their polynomial: separate and joint windows."""
+    """Scores drawn and averaged, as `moments.py` writes them down, against their polynomial: one window and several."""
     stated = {"marginals": {"x": {"mean": 0.2, "sd": 0.4}}, "coefficients": {"x": 1.0, "z": -0.5}, "residual": 0.5}
     schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "z": vdp.Bounded(-1, 1), "y": vdp.Bounded(-4, 4)})
     people = make_people(schema, "y ~ x + z", "squared", Assumptions.read(stated))

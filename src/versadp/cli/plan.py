@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     "--target-se", multiple=True, metavar="NAME=SE", help="Wanted standard error of a coefficient; with --formula."
 )
 @click.option("--records", type=click.IntRange(2), help="How many records will be released; with --formula.")
+@click.option("--noise", type=click.Choice(["auto", "window", "zil"]), default="auto", help="With --target-se.")
 @model_options(required=False)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write the trade-off curves to a file.")
 @unit_option
@@ -65,7 +66,7 @@ def _model(schema: vdp.Schema, unit: str, style: str, options: dict[str, Any]) -
     if any(len(options[name]) > 1 for name in ("epsilon", "delta", "exact_rate")):
         raise vdp.errors.ParameterError("a plan for a model has one target")
     target = {name: options[name][0] for name in ("epsilon", "delta", "exact_rate") if options[name]}
-    given = {name: options[name] for name in ("advantage", "alpha", "beta", "shuffled", "rows", "records")}
+    given = {name: options[name] for name in ("advantage", "alpha", "beta", "shuffled", "rows", "records", "noise")}
     wanted = dict(_pair(text) for text in options["target_se"]) or None
     with bar("planning"):
         found = vdp.plan(schema, unit=unit, target_se=wanted, **target, **given, **stated(options))

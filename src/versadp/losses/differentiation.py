@@ -1,10 +1,10 @@
-r"""Derivatives of a user's function of a vector, over all records at once: by JAX if it is written in it, or numerically.
+r"""Derivatives of a user's function of a vector, over all records at once: by JAX if it is written so, or numerically.
 
     f' = (f(t + h) - f(t - h))/(2h),      error  h²/6 times the third derivative, and by rounding 1e-16 |f|/h
 
 With h = 6e-6 and numbers of ordinary size both are about 1e-11. Coefficients of large columns are not of ordinary size:
-an income of 1e5 times a step of 6e-6 is a step of 0.6 in the index. So a step is looked at: where the function bends over
-it, ``|f(t + h) - 2 f(t) + f(t - h)|`` against ``|f(t + h) - f(t - h)|``, by more than a thousandth, it is made narrower.
+an income of 1e5 times a step of 6e-6 is a step of 0.6 in the index. So a step is looked at: where the function bends
+over it, `|f(t + h) - 2 f(t) + f(t - h)|` against `|f(t + h) - f(t - h)|`, by more than a thousandth, it is narrowed.
 
 A function is JAX's if it says so (`jax.jit`), or if something of JAX stands among the names that it uses. JAX is never
 imported for a function whose author has not imported it.

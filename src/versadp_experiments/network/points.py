@@ -1,7 +1,7 @@
 """Data for the network: made-up and real, released, and as signed points.
 
-A record is P points x with weights w: `E sum_p w_p l(f(x_p), y) = l(f(x), y)` for any f, so that the corrected loss of a
-network is a signed sum. Points of one record stay together, since their noise cancels.
+A record is P points x with weights w: `E sum_p w_p l(f(x_p), y) = l(f(x), y)` for any f, so that the corrected loss of
+a network is a signed sum. Points of one record stay together, since their noise cancels.
 """
 
 from __future__ import annotations

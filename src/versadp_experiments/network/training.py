@@ -76,7 +76,7 @@ def signed_loss(params: dict[str, Any], x: Any, w: Any, y: Any, bound: float) ->
 
 
 @partial(jax.jit, static_argnames=("care", "epochs", "batch", "bound"))
-def _run(params: Any, key: Any, train: Any, valid: Any, care: Care, epochs: int, batch: int, bound: float) -> Any:
+def _run(params: Any, key: Any, train: Any, valid: Any, *, care: Care, epochs: int, batch: int, bound: float) -> Any:
     steps = train[0].shape[0] // batch
     rate = optax.cosine_decay_schedule(0.01, epochs * steps)
     cut = optax.clip_by_global_norm(1.0) if care.cut else optax.identity()
@@ -130,7 +130,9 @@ def train(
     bound = bound_of(points.y) if care.bounded else float("inf")
     one, two = jax.random.split(jax.random.key(seed))
     ready = tuple((x, w, y) for x, w, y in parts)
-    best, first, second = _run(begin(one, points.x.shape[-1], hidden), two, *ready, care, epochs, batch, bound)
+    best, first, second = _run(
+        begin(one, points.x.shape[-1], hidden), two, *ready, care=care, epochs=epochs, batch=batch, bound=bound
+    )
     valid = np.asarray(second, dtype=float)
     kept = int(np.nanargmin(valid)) if care.stopping and np.isfinite(valid).any() else epochs - 1
     return Trained(jax.tree.map(np.asarray, best), np.asarray(first, dtype=float), valid, kept)

@@ -2,8 +2,8 @@
 
     x_j = Q_j(Φ(g_j)),  g ~ N(0, R),      u = m(x)'theta,      y = u + residual e,   or a coin or count with mean h(u)
 
-What is left open is filled by rules, which are said: coefficients that share an R² of ½ evenly (for two classes an index
-of standard deviation 1, for counts of ½), an intercept that puts the response in the middle.
+What is left open is filled by rules, which are said: coefficients that share an R² of ½ evenly (for two classes an
+index of standard deviation 1, for counts of ½), an intercept that puts the response in the middle.
 """
 
 from __future__ import annotations

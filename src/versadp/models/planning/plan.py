@@ -173,7 +173,7 @@ def _doubt(found: Found) -> str:
     if got.lost:
         return f"{found.way.name}: {got.lost:.0%} of made-up fits had no estimate of some coefficient."
     if got.weak:
-        return f"{found.way.name}: {got.weak:.0%} of made-up fits were weak; half an interval over 1.96 stands for a standard error."
+        return f"{found.way.name}: {got.weak:.0%} of made-up fits were weak: their intervals stand for standard errors."
     return ""
 
 
@@ -206,22 +206,23 @@ def plan(
     target_se: Mapping[str, float] | None = None,
     loss: Any = "squared",
     assume: Mapping[str, Any] | str | Path | None = None,
+    noise: str = "auto",
     fits: int = FITS,
     random_state: int = 0,
 ) -> Plan | ModelPlan:
     """Show what meets a target and what it costs an analyst; or what an analyst's precision costs in privacy.
 
-    Without a formula: candidates for a target, side by side. With one: standard errors of its coefficients under a given
-    epsilon, or the least epsilon for a wanted `target_se`. In closed form for linear regression through windows, by
-    fits to releases of made-up people otherwise; private data are never looked at.
+    Without a formula: candidates for a target, side by side. With one: standard errors of its coefficients under a
+    given epsilon, or the least epsilon for a wanted `target_se`. In closed form for linear regression through windows,
+    by fits to releases of made-up people otherwise; private data are never looked at.
 
     Parameters
     ----------
     schema : Schema
     epsilon, delta, unit, shuffled, exact_rate, advantage, alpha, beta
         The target, as in `calibrate`. With a `target_se` epsilon is what is searched for; delta is then that of a
-        shuffled release (1e-6 if it is left open) and of Laplace noise (0.05), and `shuffled` is the number of records,
-        unless public columns split them into groups.
+        shuffled release (1e-6 if it is left open) and of Laplace noise (0.05 likewise), and `shuffled` is the number of
+        records, unless public columns split them into groups.
     rows : int, optional
         Number of records, to say how many come out unchanged and which columns are lost.
     formula : str, optional
@@ -235,6 +236,9 @@ def plan(
     assume : mapping or path of a TOML file, optional
         What is stated of the people: `marginals` (mean and sd, quantiles, shares of levels), `correlations`,
         `coefficients`, `residual`; see `docs/planning.md`. What is left open is filled by rules, which are printed.
+    noise : {"auto", "window", "zil"}
+        With a `target_se`, which noise is looked at. "auto" is windows, pure and shuffled, and Laplace noise beside
+        them if a delta of at least a thousandth is given.
     fits : int
         Made-up releases for each figure that is simulated.
     random_state : int
@@ -275,7 +279,7 @@ def plan(
         wanted = _wanted(target_se, people, raw, count)
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
         found = []
-        for way in ways(schema, unit=unit, delta=delta, shuffled=among, records=count):
+        for way in ways(schema, unit=unit, delta=delta, shuffled=among, records=count, noise=noise):
             each = least_epsilon(way, wanted, partial(look, fits=_SEARCHED))
             if each.mechanism is not None and each.precision is not None and each.precision.how == SIMULATION:
                 each.precision = look(each.mechanism, fits=fits)

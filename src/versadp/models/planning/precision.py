@@ -1,4 +1,4 @@
-"""Standard errors under a mechanism, before anything private is touched: in closed form, or by fits to made-up releases.
+"""Standard errors under a mechanism, before anything private is touched: in closed form, or from made-up releases.
 
 A fit to N made-up people has standard error s; one to n people has s sqrt(N/n). A few fits are averaged, in squares;
 how much they differ is the planner's own error. A weak fit has intervals and no standard errors: half their width over
