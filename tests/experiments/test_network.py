@@ -21,7 +21,9 @@ def test_signed_points_give_the_loss_of_true_records():
     raw = (np.asarray(training.output(net, people.x, np.inf)) - people.y) ** 2 / 2
     for mechanism in points.mechanisms().values():
         corrected, naive = points.signed(mechanism.release(table, key=bytes(range(32))), 0)
-        each = corrected.weight * (np.asarray(training.output(net, corrected.x, np.inf)) - corrected.y[:, None]) ** 2 / 2
+        each = (
+            corrected.weight * (np.asarray(training.output(net, corrected.x, np.inf)) - corrected.y[:, None]) ** 2 / 2
+        )
         gap = each.sum(axis=1)
         error = np.sqrt((gap.var() + raw.var()) / len(gap))
         assert abs(gap.mean() - raw.mean()) < 4.5 * error

@@ -84,7 +84,8 @@ def _run(params: Any, key: Any, train: Any, valid: Any, *, care: Care, epochs: i
 
     def step(state: Any, rows: Any) -> Any:
         params, inner = state
-        value, slope = jax.value_and_grad(signed_loss)(params, *(each[rows] for each in train), bound)
+        x, w, y = (each[rows] for each in train)
+        value, slope = jax.value_and_grad(signed_loss)(params, x, w, y, bound)
         change, inner = rule.update(slope, inner, params)
         return (optax.apply_updates(params, change), inner), value
 
@@ -92,7 +93,8 @@ def _run(params: Any, key: Any, train: Any, valid: Any, *, care: Care, epochs: i
         now, best, least = state
         order = jax.random.permutation(key, train[0].shape[0])[: steps * batch].reshape(steps, batch)
         now, values = jax.lax.scan(step, now, order)
-        seen = signed_loss(now[0], *valid, bound)
+        x, w, y = valid
+        seen = signed_loss(now[0], x, w, y, bound)
         better = (seen < least) | (not care.stopping)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), now[0], best)
         return (now, best, jnp.minimum(seen, least)), (values.mean(), seen)

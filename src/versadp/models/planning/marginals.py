@@ -101,7 +101,7 @@ class Marginal:
         left, rest = 1 - sum(known.values()), len(levels) - len(known)
         if left < -1e-9 or (not rest and left > 1e-6):
             raise ParameterError(f"the shares of {self.name!r} must add up to 1")
-        self.levels = levels
+        self.levels = tuple(levels)
         ends = np.cumsum([known.get(level, max(left, 0.0) / max(rest, 1)) for level in levels])
         values = np.array(levels, dtype=object if isinstance(levels[0], str) else None)
         return lambda u: values[np.minimum(np.searchsorted(ends, u, side="right"), len(levels) - 1)]
@@ -113,7 +113,7 @@ class Marginal:
 
         def at(u: Array) -> Array:
             x = np.clip(np.asarray(law(u), dtype=float), low, high)
-            return x if step is None else low + np.rint((x - low) / step) * step
+            return np.asarray(x if step is None else low + np.rint((x - low) / step) * step)
 
         return at
 
@@ -189,6 +189,6 @@ def _through(name: str, stated: Any) -> Quantiles:
     def law(u: Array) -> Array:
         x = np.interp(u, p, q)
         x = np.where(u > p[-1], q[-1] + above * np.log((1 - p[-1]) / np.maximum(1 - u, 1e-12)), x)
-        return np.where(u < p[0], q[0] - below * np.log(p[0] / np.maximum(u, 1e-12)), x)
+        return np.asarray(np.where(u < p[0], q[0] - below * np.log(p[0] / np.maximum(u, 1e-12)), x))
 
     return law

@@ -115,14 +115,14 @@ class People:
     def _respond(self, u: Array, rng: np.random.Generator) -> NDArray[Any]:
         column, kind = self.schema.columns[self.response], kind_of(self.loss)
         if kind == "classes":
-            y = rng.random(u.size) < 1 / (1 + np.exp(-u))
+            yes = rng.random(u.size) < 1 / (1 + np.exp(-u))
             if isinstance(column, Categorical):
                 assert self.design.outcome is not None
-                low, high = (pick(self.design.outcome.values) for pick in (np.argmin, np.argmax))
+                first, second = (pick(self.design.outcome.values) for pick in (np.argmin, np.argmax))
                 levels = np.array(column.levels, dtype=object if isinstance(column.levels[0], str) else None)
-                return np.where(y, levels[high], levels[low])
+                return np.asarray(np.where(yes, levels[second], levels[first]))
             low, high = (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, 1.0)
-            return np.where(y, high, low)
+            return np.where(yes, high, low)
         y = rng.poisson(np.exp(u)) * 1.0 if kind == "counts" else u + self.residual * rng.standard_normal(u.size)
         if isinstance(column, Bounded):
             y = np.clip(y, column.lower, column.upper)
@@ -158,7 +158,7 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
     >>> sorted(people.draw(3, 0))
     ['age', 'y']
     """
-    minimised = as_loss(loss)
+    minimised: Any = as_loss(loss)
     if not minimised.needs_formula or getattr(minimised, "by_level", False):
         raise ParameterError(
             "a plan is about a loss of an index and one response", hint="e.g. squared, logistic, check"

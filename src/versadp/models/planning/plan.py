@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from versadp.models.planning.precision import FITS, SIMULATION, precision
 from versadp.models.planning.ways import Found, Way, as_dict, least_epsilon, ways
 from versadp.noise.block import check_unit
 from versadp.release.target.candidate import candidates
-from versadp.release.target.plan import Plan
 from versadp.release.target.plan import plan as plan_target
 
 if TYPE_CHECKING:
@@ -185,10 +184,6 @@ def _precision(found: Found) -> dict[str, Any]:
     return {"by": got.how, "relative_error": plain, "weak": got.weak, "lost": got.lost}
 
 
-@overload
-def plan(schema: Schema, *, formula: None = None, **options: Any) -> Plan: ...
-@overload
-def plan(schema: Schema, *, formula: str, **options: Any) -> ModelPlan: ...
 def plan(
     schema: Schema,
     *,
@@ -209,7 +204,7 @@ def plan(
     noise: str = "auto",
     fits: int = FITS,
     random_state: int = 0,
-) -> Plan | ModelPlan:
+) -> Any:
     """Show what meets a target and what it costs an analyst; or what an analyst's precision costs in privacy.
 
     Without a formula: candidates for a target, side by side. With one: standard errors of its coefficients under a
@@ -263,7 +258,7 @@ def plan(
     if formula is None:
         if records is not None or target_se is not None or assume is not None:
             raise ParameterError("records, target_se and assume are about a model", hint='give formula="y ~ age"')
-        return plan_target(schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows)  # type: ignore[arg-type] # numbers
+        return plan_target(schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows)
     check_unit(unit)
     count = inputs.whole("records", records if records is not None else rows, 2)
     given = {name: value for name, value in goal.items() if value is not None}
