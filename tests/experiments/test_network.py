@@ -36,7 +36,8 @@ def test_signed_points_give_the_loss_of_true_records():
 def test_a_network_learns_from_noisy_records(noise):
     """One replication: errors were 0.09 against 0.33 and 0.61 with a spread of 0.02 over replications."""
     found = comparing.replicate("simulated", noise, 0, 3)
-    assert found["corrected"] < 0.2 < 0.25 < found["naive"]
+    assert found["corrected"] < 0.2
+    assert found["naive"] > 0.25
     assert found["oracle"] < found["corrected"] < 0.5 * found["line"]
 
 
