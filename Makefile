@@ -40,7 +40,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) -e '.[report,accounting,test,check]'
+	$(PIP) -e '.[report,accounting,jax,test,check]'
 	@touch $@
 
 clean:

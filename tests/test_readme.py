@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import versadp as vdp
 
 ROOT = Path(__file__).parent.parent
@@ -28,6 +30,17 @@ def test_examples_of_the_guide_run(capsys):
         exec(compile(block, f"CONTRIBUTING block {number}", "exec"), names)
     assert len(blocks) == 3
     assert "kept with probability 0.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", ["planning", "networks"])
+def test_examples_of_pages_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(), flags=re.DOTALL)
+    names = {"__name__": page}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"{page} block {number}", "exec"), names)
+    assert blocks
+    assert capsys.readouterr().out
 
 
 def test_make_commands_exist():

@@ -14,9 +14,9 @@ from versadp_experiments.cells import READINGS, TABLES
 if TYPE_CHECKING:
     from versadp_experiments.running import Plan
 
-NAMES = (*TABLES, "figure1", "figure2", "proposition", "claims", "settings")
+NAMES = (*TABLES, "figure1", "figure2", "proposition", "claims", "settings", "network")
 FULL = 5000
-THIN = {"table1": 500, "table2": 100, "table3": 100, "figure2": 500, "settings": 60}
+THIN = {"table1": 500, "table2": 100, "table3": 100, "figure2": 500, "settings": 60, "network": 50}
 THIN_OURS = {"table1": 100, "table2": 100, "table3": 100, "figure2": 100}
 DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 
@@ -86,6 +86,10 @@ def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> No
 
 
 def _parts(what: str, count: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    if what == "network":
+        from versadp_experiments.network import comparing
+
+        return {"network": comparing.rows_of(count, seed), "care": comparing.care_rows(max(count // 5, 2), seed)}
     from versadp_experiments import bound, claims, counterexample, proposition, smoothing, suspicions, tradeoffs
 
     if what == "figure1":

@@ -23,6 +23,7 @@ _COMMANDS = {
     "finalize": "versadp.cli.finalize:finalize",
     "fit": "versadp.cli.fit:fit",
     "plan": "versadp.cli.plan:plan",
+    "rehearse": "versadp.cli.rehearse:rehearse",
     "release": "versadp.cli.release:release",
     "schema": "versadp.cli.schema:schema",
 }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from versadp.display.tables import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 style_option = click.option(
     "--format", "style", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print."
@@ -25,3 +29,29 @@ def percentages(text: str) -> dict[str, Any] | float:
     if "=" not in text:
         return float(text)
     return {name.strip(): float(value) for name, value in (part.split("=", 1) for part in text.split(","))}
+
+
+def model_options(*, required: bool) -> Callable[[Any], Any]:
+    """Return a decorator: the model that a plan or a rehearsal is about, and what is assumed of made-up people."""
+    options = (
+        click.option("--formula", required=required, help='The model, e.g. "y ~ age + income".'),
+        click.option("--loss", default="squared", show_default=True, help="As in fit."),
+        click.option(
+            "--assume",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="TOML: marginals, correlations, coefficients, residual of made-up people.",
+        ),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of made-up people."),
+    )
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def stated(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what `model_options` read, as `plan` and `rehearse` take it."""
+    return {**{name: options[name] for name in ("formula", "loss", "assume")}, "random_state": options["seed"]}

@@ -11,7 +11,8 @@ import click
 import numpy as np
 
 import versadp as vdp
-from versadp.cli.options import style_option, unit_option
+from versadp.cli.options import model_options, stated, style_option, unit_option
+from versadp.display.progress import bar
 from versadp.display.tables import render
 
 if TYPE_CHECKING:
@@ -28,12 +29,26 @@ if TYPE_CHECKING:
 @click.option("--exact-rate", type=float, multiple=True, help="Share of records released unchanged; default: by rule.")
 @click.option("--shuffled", type=click.IntRange(1), help="For a shuffled release of at least so many records.")
 @click.option("--rows", type=click.IntRange(1), help="Number of records, to say how many come out unchanged.")
+@click.option(
+    "--target-se", multiple=True, metavar="NAME=SE", help="Wanted standard error of a coefficient; with --formula."
+)
+@click.option("--records", type=click.IntRange(2), help="How many records will be released; with --formula.")
+@click.option("--noise", type=click.Choice(["auto", "window", "zil"]), default="auto", help="With --target-se.")
+@model_options(required=False)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write the trade-off curves to a file.")
 @unit_option
 @style_option
 def plan(schema: Path, unit: str, style: str, plot: Path | None, **options: Any) -> None:
-    """Show what meets a privacy target, side by side: what it shows and protects, and what it costs an analyst."""
+    """Show what meets a privacy target, side by side; or, with --formula, what a model's precision costs in privacy.
+
+    With --formula and --target-se: the least epsilon. With --formula and --epsilon: standard errors and widths.
+    """
     columns = vdp.Schema.from_toml(schema)
+    if options["formula"] is not None:
+        _model(columns, unit, style, options)
+        return
+    if options["target_se"]:
+        raise vdp.errors.ParameterError("--target-se is about a model", hint='give --formula "y ~ age"')
     common = {name: options[name] for name in ("shuffled", "rows") if options[name] is not None}
     plans = {label: vdp.plan(columns, unit=unit, **target, **common) for label, target in _targets(options).items()}
     if style == "text":
@@ -44,6 +59,29 @@ def plan(schema: Path, unit: str, style: str, plot: Path | None, **options: Any)
         click.echo(render(_table(plans), style), nl=False)
     if plot is not None:
         _plot(plans, unit, plot)
+
+
+def _model(schema: vdp.Schema, unit: str, style: str, options: dict[str, Any]) -> None:
+    """Plan for a model."""
+    if any(len(options[name]) > 1 for name in ("epsilon", "delta", "exact_rate")):
+        raise vdp.errors.ParameterError("a plan for a model has one target")
+    target = {name: options[name][0] for name in ("epsilon", "delta", "exact_rate") if options[name]}
+    given = {name: options[name] for name in ("advantage", "alpha", "beta", "shuffled", "rows", "records", "noise")}
+    wanted = dict(_pair(text) for text in options["target_se"]) or None
+    with bar("planning"):
+        found = vdp.plan(schema, unit=unit, target_se=wanted, **target, **given, **stated(options))
+    if style == "text":
+        click.echo(str(found))
+    else:
+        click.echo(json.dumps(found.to_dict()) if style == "json" else render(found.table(), style).rstrip("\n"))
+
+
+def _pair(text: str) -> tuple[str, float]:
+    name, _, value = text.rpartition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise vdp.errors.ParameterError(f"{text!r} is no standard error", hint="e.g. --target-se age=0.01") from None
 
 
 def _targets(options: dict[str, Any]) -> dict[str, dict[str, Any]]:

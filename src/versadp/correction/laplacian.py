@@ -23,7 +23,7 @@ import numpy as np
 
 from versadp.correction.kernel import add_terms, index_at
 from versadp.correction.signed import stratified
-from versadp.losses.record import differences
+from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,8 +180,9 @@ class CustomLaplacian:
         first, second, weight = places
         half = 0.5 if self.at_second else (1 - self.rate) / 2
         values = second if self.at_second else (first,)
-        loss = self.model.loss
+        loss, scales = self.model.loss, dict(zip(self.units.names, self.units.unit.tolist(), strict=True))
+        unit = tuple(scales.get(name, 0.0) for name in self.model.order)
         out: Array = np.mean([loss.gradient(x, theta) for x in values], axis=0)
         for x in second:
-            out -= half / len(second) * differences(partial(loss.laplacian, x), theta)
+            out -= half / len(second) * differences(partial(loss.laplacian, x, unit=unit), theta)
         return out * weight

@@ -15,7 +15,7 @@ import numpy as np
 
 from versadp.correction.kernel import add_scores, weighted_squares
 from versadp.errors import ParameterError
-from versadp.losses.record import differences
+from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

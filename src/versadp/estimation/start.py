@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses.record import differences
+from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from versadp.errors import ParameterError
 from versadp.inputs import number
 from versadp.losses.check import Check
+from versadp.losses.differentiation import differences, is_jax, jax_gradient, jax_laplacian, jax_value
 from versadp.losses.squared import Squared
 
 if TYPE_CHECKING:
@@ -171,6 +173,8 @@ class Quantile(RecordLoss):
 class Custom(RecordLoss):
     """A user's own loss, `loss(x, theta) -> (n,)`; it may carry `.gradient(x, theta)` and `.laplacian(x, theta)`.
 
+    What it does not carry JAX works out, if the loss is written in it; otherwise gradients are central differences.
+
     Examples
     --------
     >>> half = Custom(lambda x, theta: (x[:, 0] - theta[0]) ** 2 / 2)
@@ -198,22 +202,40 @@ class Custom(RecordLoss):
 
     @property
     def has_laplacian(self) -> bool:
-        """True if the loss carries its Laplacian in x."""
-        return callable(getattr(self.loss, "laplacian", None))
+        """True if the loss carries its Laplacian in x, or is written in JAX."""
+        return callable(getattr(self.loss, "laplacian", None)) or self.in_jax
+
+    @cached_property
+    def in_jax(self) -> bool:
+        """True if the loss is written in JAX."""
+        return is_jax(self.loss)
+
+    @cached_property
+    def _value(self) -> Callable[..., Any]:
+        return jax_value(self.loss) if self.in_jax else self.loss
+
+    @cached_property
+    def _gradient(self) -> Callable[..., Any] | None:
+        own = getattr(self.loss, "gradient", None)
+        return own if callable(own) else jax_gradient(self.loss) if self.in_jax else None
 
     def value(self, x: Array, theta: Array) -> Array:
         """Return the loss of each record."""
-        return self._checked(self.loss(x, theta), (len(x),), "the loss")
+        return self._checked(self._value(x, theta), (len(x),), "the loss")
 
-    def laplacian(self, x: Array, theta: Array) -> Array:
-        """Return the user's Laplacian in x, each column weighted by its squared noise scale, of each record."""
-        return self._checked(self.loss.laplacian(x, theta), (len(x),), "the laplacian")  # type: ignore[attr-defined] # asked for before
+    def laplacian(self, x: Array, theta: Array, unit: tuple[float, ...] = ()) -> Array:
+        """Return the Laplacian in x of each record, each column weighted by its squared noise scale.
+
+        The user's own knows these scales; that of JAX is told by `unit`.
+        """
+        own = getattr(self.loss, "laplacian", None)
+        found = own(x, theta) if callable(own) else jax_laplacian(self.loss, unit)(x, theta)
+        return self._checked(found, (len(x),), "the laplacian")
 
     def gradient(self, x: Array, theta: Array) -> Array:
-        """Return the gradient in theta of each record: the user's, or central differences."""
-        own = getattr(self.loss, "gradient", None)
-        if callable(own):
-            return self._checked(own(x, theta), (len(x), theta.size), "the gradient")
+        """Return the gradient in theta of each record: the user's, JAX's, or central differences."""
+        if self._gradient is not None:
+            return self._checked(self._gradient(x, theta), (len(x), theta.size), "the gradient")
         return differences(lambda t: self.value(x, t), theta)
 
     def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Array:
@@ -229,15 +251,3 @@ class Custom(RecordLoss):
                 hint="it must be finite on the whole domain; use the extension 'zero' or 'clip' to stay inside",
             )
         return out
-
-
-def differences(function: Callable[[Array], Array], theta: Array, steps: Array | None = None) -> Array:
-    """Return central differences of a vector function of theta, array (n, p)."""
-    if steps is None:
-        steps = 6e-6 * np.maximum(np.abs(theta), 1.0)  # about the cube root of the rounding error
-    columns = []
-    for j, h in enumerate(steps):
-        e = np.zeros_like(theta)
-        e[j] = h
-        columns.append((function(theta + e) - function(theta - e)) / (2 * h))
-    return np.stack(columns, axis=-1)

@@ -58,7 +58,7 @@ class Decoders(NamedTuple):
 
 
 class State(NamedTuple):
-    """What noise does in one of its states: e, a released column less its centre, is x (or 0) and an even draw around it.
+    """What noise does in one of its states: a released column less its centre is x (or 0) and an even draw around it.
 
     Given the state, columns are independent.
     """

@@ -1,7 +1,7 @@
 """One replication of the network's comparison, and the table.
 
-Error is the root mean square of `f_hat(x) - f(x)` over fresh true records where f is known; over `f_hat(x) - y` of held-out
-true records in real data, where the spread of y itself is most of it.
+Error is the root mean square of `f_hat(x) - f(x)` over fresh true records where f is known; over `f_hat(x) - y` of
+held-out true records in real data, where the spread of y itself is most of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CARES = {
 }
 
 
-def replicate(source: str, noise: str, rep: int, seed: int, rows: int = ROWS, epochs: int = 40) -> dict[str, float]:
+def replicate(source: str, noise: str, rep: int, seed: int, *, rows: int = ROWS, epochs: int = 40) -> dict[str, float]:
     """Return the errors of all methods in one replication."""
     from hashlib import sha256
 
@@ -42,7 +42,11 @@ def replicate(source: str, noise: str, rep: int, seed: int, rows: int = ROWS, ep
     inputs = {"oracle": plain(people.x[:rows], people.y[:rows]), "naive": naive, "corrected": corrected}
     out = {name: _error(predict(_trained(each, rep, epochs), fresh, bound), truth) for name, each in inputs.items()}
     line = vdp.fit(release, "y ~ a + b")
-    out["line"] = _error(line.params.values @ np.column_stack([np.ones(len(fresh)), fresh]).T, truth) if line.converged else np.nan
+    out["line"] = (
+        _error(line.params.values @ np.column_stack([np.ones(len(fresh)), fresh]).T, truth)
+        if line.converged
+        else np.nan
+    )
     out["constant"] = _error(np.full(len(fresh), people.y[:rows].mean()), truth)
     return out
 
@@ -55,7 +59,7 @@ def rows_of(reps: int, seed: int, rows: int = ROWS, epochs: int = 40) -> list[di
         for k, (source, noise) in enumerate(cells):
             found = []
             for rep in range(reps):
-                found.append(replicate(source, noise, rep, seed, rows, epochs))
+                found.append(replicate(source, noise, rep, seed, rows=rows, epochs=epochs))
                 tell((k + (rep + 1) / reps) / len(cells))
             for name in found[0]:
                 each = np.array([one[name] for one in found])

@@ -1,7 +1,7 @@
 """Data for the network: made-up and real, released, and as signed points.
 
-A record is P points x with weights w: `E sum_p w_p l(f(x_p), y) = l(f(x), y)` for any f, so that the corrected loss of a
-network is a signed sum. Points of one record stay together, since their noise cancels.
+A record is P points x with weights w: `E sum_p w_p l(f(x_p), y) = l(f(x), y)` for any f, so that the corrected loss of
+a network is a signed sum. Points of one record stay together, since their noise cancels.
 """
 
 from __future__ import annotations
@@ -88,9 +88,7 @@ def signed(release: vdp.Release, seed: int) -> tuple[Points, Points]:
     frame = release.to_arrow()
     x1 = np.column_stack([frame[name].to_numpy() for name in ("a", "b")])
     y = frame["y"].to_numpy()
-    sample, weight, record = release.augment(
-        DRAWS, "zero", columns=["a", "b"], return_record=True, random_state=seed
-    )
+    sample, weight, record = release.augment(DRAWS, "zero", columns=["a", "b"], return_record=True, random_state=seed)
     place = np.arange(len(record)) - np.searchsorted(record, record)  # of a point among its record's
     shape = (len(x1), int(place.max()) + 1)
     x, w = np.zeros((*shape, 2)), np.zeros(shape)

@@ -76,7 +76,7 @@ def signed_loss(params: dict[str, Any], x: Any, w: Any, y: Any, bound: float) ->
 
 
 @partial(jax.jit, static_argnames=("care", "epochs", "batch", "bound"))
-def _run(params: Any, key: Any, train: Any, valid: Any, care: Care, epochs: int, batch: int, bound: float) -> Any:
+def _run(params: Any, key: Any, train: Any, valid: Any, *, care: Care, epochs: int, batch: int, bound: float) -> Any:
     steps = train[0].shape[0] // batch
     rate = optax.cosine_decay_schedule(0.01, epochs * steps)
     cut = optax.clip_by_global_norm(1.0) if care.cut else optax.identity()
@@ -84,7 +84,8 @@ def _run(params: Any, key: Any, train: Any, valid: Any, care: Care, epochs: int,
 
     def step(state: Any, rows: Any) -> Any:
         params, inner = state
-        value, slope = jax.value_and_grad(signed_loss)(params, *(each[rows] for each in train), bound)
+        x, w, y = (each[rows] for each in train)
+        value, slope = jax.value_and_grad(signed_loss)(params, x, w, y, bound)
         change, inner = rule.update(slope, inner, params)
         return (optax.apply_updates(params, change), inner), value
 
@@ -92,7 +93,8 @@ def _run(params: Any, key: Any, train: Any, valid: Any, care: Care, epochs: int,
         now, best, least = state
         order = jax.random.permutation(key, train[0].shape[0])[: steps * batch].reshape(steps, batch)
         now, values = jax.lax.scan(step, now, order)
-        seen = signed_loss(now[0], *valid, bound)
+        x, w, y = valid
+        seen = signed_loss(now[0], x, w, y, bound)
         better = (seen < least) | (not care.stopping)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), now[0], best)
         return (now, best, jnp.minimum(seen, least)), (values.mean(), seen)
@@ -103,7 +105,14 @@ def _run(params: Any, key: Any, train: Any, valid: Any, care: Care, epochs: int,
 
 
 def train(
-    points: Points, *, seed: int, care: Care | None = None, hidden: int = 24, epochs: int = 40, batch: int = 500, held: float = 0.25
+    points: Points,
+    *,
+    seed: int,
+    care: Care | None = None,
+    hidden: int = 24,
+    epochs: int = 40,
+    batch: int = 500,
+    held: float = 0.25,
 ) -> Trained:
     """Train a network on signed points; the last share of the records is held out for early stopping.
 
@@ -123,7 +132,9 @@ def train(
     bound = bound_of(points.y) if care.bounded else float("inf")
     one, two = jax.random.split(jax.random.key(seed))
     ready = tuple((x, w, y) for x, w, y in parts)
-    best, first, second = _run(begin(one, points.x.shape[-1], hidden), two, *ready, care, epochs, batch, bound)
+    best, first, second = _run(
+        begin(one, points.x.shape[-1], hidden), two, *ready, care=care, epochs=epochs, batch=batch, bound=bound
+    )
     valid = np.asarray(second, dtype=float)
     kept = int(np.nanargmin(valid)) if care.stopping and np.isfinite(valid).any() else epochs - 1
     return Trained(jax.tree.map(np.asarray, best), np.asarray(first, dtype=float), valid, kept)

@@ -78,7 +78,9 @@ class Assumptions:
         pairs = {_pair(names): _correlation(names, r) for names, r in (data.get("correlations") or {}).items()}
         stated = data.get("coefficients")
         coefficients = stated and {
-            str(name): inputs.number(f"the coefficient of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True)
+            str(name): inputs.number(
+                f"the coefficient of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True
+            )
             for name, value in stated.items()
         }
         spread = data.get("residual")

@@ -101,7 +101,7 @@ class Marginal:
         left, rest = 1 - sum(known.values()), len(levels) - len(known)
         if left < -1e-9 or (not rest and left > 1e-6):
             raise ParameterError(f"the shares of {self.name!r} must add up to 1")
-        self.levels = levels
+        self.levels = tuple(levels)
         ends = np.cumsum([known.get(level, max(left, 0.0) / max(rest, 1)) for level in levels])
         values = np.array(levels, dtype=object if isinstance(levels[0], str) else None)
         return lambda u: values[np.minimum(np.searchsorted(ends, u, side="right"), len(levels) - 1)]
@@ -113,7 +113,7 @@ class Marginal:
 
         def at(u: Array) -> Array:
             x = np.clip(np.asarray(law(u), dtype=float), low, high)
-            return x if step is None else low + np.rint((x - low) / step) * step
+            return np.asarray(x if step is None else low + np.rint((x - low) / step) * step)
 
         return at
 
@@ -177,7 +177,9 @@ def _through(name: str, stated: Any) -> Quantiles:
     """
     if not isinstance(stated, Mapping) or len(stated) < 2:
         raise ParameterError(f"state at least two quantiles of {name!r}", hint=_EXAMPLE)
-    pairs = sorted((inputs.number("a share", float(p), 0, 1, open_low=True, open_high=True), float(q)) for p, q in stated.items())
+    pairs = sorted(
+        (inputs.number("a share", float(p), 0, 1, open_low=True, open_high=True), float(q)) for p, q in stated.items()
+    )
     p, q = (np.array(each) for each in zip(*pairs, strict=True))
     if (np.diff(q) < 0).any() or not np.isfinite(q).all():
         raise ParameterError(f"quantiles of {name!r} must rise with their shares")
@@ -187,6 +189,6 @@ def _through(name: str, stated: Any) -> Quantiles:
     def law(u: Array) -> Array:
         x = np.interp(u, p, q)
         x = np.where(u > p[-1], q[-1] + above * np.log((1 - p[-1]) / np.maximum(1 - u, 1e-12)), x)
-        return np.where(u < p[0], q[0] - below * np.log(p[0] / np.maximum(u, 1e-12)), x)
+        return np.asarray(np.where(u < p[0], q[0] - below * np.log(p[0] / np.maximum(u, 1e-12)), x))
 
     return law

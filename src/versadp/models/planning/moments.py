@@ -4,7 +4,8 @@ Let v be the covariates and the response, centred, `alpha = (theta, -1)`, and e 
 score is ``S_j = sum_l Psi_jl alpha_l``, where ``Psi_jl = W_jl e_j e_l + H_jl`` undoes the noise in `v_j v_l`: W has one
 weight a block, the product of two across blocks, and 1 where nothing is noisy. So
 
-    S_j = e_j q_j + h_j,     q_j = sum_l W_jl alpha_l e_l,     h = H alpha,     n var(theta_hat) = V⁻¹ (E S S') V⁻¹,  V = E v v'
+    S_j = e_j q_j + h_j,     q_j = sum_l W_jl alpha_l e_l,     h = H alpha,
+    n var(theta_hat) = V⁻¹ (E S S') V⁻¹,     V = E v v'
 
 Given the coins of all blocks (`State`) and v, the e_l are independent, each a mean and a symmetric draw, so that
 `E e_j q_j e_k q_k` is a polynomial of their moments. What is left is a mean over made-up people.
@@ -35,8 +36,8 @@ MOST_COINS = 6
 def closed_form(people: People, mechanism: Mechanism, theta: Array, seed: int = 11) -> tuple[Array, Array] | None:
     """Return n times the covariance of coefficients, and the relative error of each standard error.
 
-    None where there is no closed form: other losses, functions of noisy columns, categories, missing values, no intercept,
-    noise that does not keep or redraw, or more than a few blocks.
+    None where there is no closed form: other losses, functions of noisy columns, categories, missing values, no
+    intercept, noise that does not keep or redraw, or more than a few blocks.
 
     Parameters
     ----------

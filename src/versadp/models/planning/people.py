@@ -2,8 +2,8 @@
 
     x_j = Q_j(Φ(g_j)),  g ~ N(0, R),      u = m(x)'theta,      y = u + residual e,   or a coin or count with mean h(u)
 
-What is left open is filled by rules, which are said: coefficients that share an R² of ½ evenly (for two classes an index
-of standard deviation 1, for counts of ½), an intercept that puts the response in the middle.
+What is left open is filled by rules, which are said: coefficients that share an R² of ½ evenly (for two classes an
+index of standard deviation 1, for counts of ½), an intercept that puts the response in the middle.
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ class People:
     def _respond(self, u: Array, rng: np.random.Generator) -> NDArray[Any]:
         column, kind = self.schema.columns[self.response], kind_of(self.loss)
         if kind == "classes":
-            y = rng.random(u.size) < 1 / (1 + np.exp(-u))
+            yes = rng.random(u.size) < 1 / (1 + np.exp(-u))
             if isinstance(column, Categorical):
                 assert self.design.outcome is not None
-                low, high = (pick(self.design.outcome.values) for pick in (np.argmin, np.argmax))
+                first, second = (pick(self.design.outcome.values) for pick in (np.argmin, np.argmax))
                 levels = np.array(column.levels, dtype=object if isinstance(column.levels[0], str) else None)
-                return np.where(y, levels[high], levels[low])
+                return np.asarray(np.where(yes, levels[second], levels[first]))
             low, high = (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, 1.0)
-            return np.where(y, high, low)
+            return np.where(yes, high, low)
         y = rng.poisson(np.exp(u)) * 1.0 if kind == "counts" else u + self.residual * rng.standard_normal(u.size)
         if isinstance(column, Bounded):
             y = np.clip(y, column.lower, column.upper)
@@ -138,7 +138,8 @@ def kind_of(loss: IndexLoss) -> str:
         return "counts"
     if not loss.residual:
         raise ParameterError(
-            f"no response can be made up for the loss {loss.name!r}", hint="squared, logistic, check, huber, hinge, poisson"
+            f"no response can be made up for the loss {loss.name!r}",
+            hint="squared, logistic, check, huber, hinge, poisson",
         )
     return "numbers"
 
@@ -157,9 +158,11 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
     >>> sorted(people.draw(3, 0))
     ['age', 'y']
     """
-    minimised = as_loss(loss)
+    minimised: Any = as_loss(loss)
     if not minimised.needs_formula or getattr(minimised, "by_level", False):
-        raise ParameterError("a plan is about a loss of an index and one response", hint="e.g. squared, logistic, check")
+        raise ParameterError(
+            "a plan is about a loss of an index and one response", hint="e.g. squared, logistic, check"
+        )
     for name in assume.marginals:
         if name not in schema.columns:
             raise ParameterError(f"there is no column {name!r} to state anything of")
@@ -170,12 +173,15 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
     for name in schema.public:
         if name in design.used and name != response and not every[name].is_stated:
             raise ParameterError(
-                f"nothing is known of the public column {name!r}", hint=f"state it: marginals={{{name!r}: {{'mean': ..., 'sd': ...}}}}"
+                f"nothing is known of the public column {name!r}",
+                hint=f"state it: marginals={{{name!r}: {{'mean': ..., 'sd': ...}}}}",
             )
     root = _root(tuple(marginals), assume.correlations, response)
     m = design.matrix(covariates(marginals, root, PILOT, np.random.default_rng(0)))
     if not np.isfinite(m).all():
-        raise ParameterError("a term of the model is not finite for some made-up people", hint="state marginals that avoid it")
+        raise ParameterError(
+            "a term of the model is not finite for some made-up people", hint="state marginals that avoid it"
+        )
     theta, residual, notes = _response_law(design, minimised, m, every[response], assume)
     said = [f"{name}: {marginal}" for name, marginal in marginals.items() if name in {*design.used, *schema.private}]
     pairs = [f"{a} and {b}: correlation {r:g} (of normal scores)" for (a, b), r in assume.correlations.items()]
@@ -194,7 +200,8 @@ def _response(design: Design, schema: Schema) -> str:
     bare = design.left.bare is not None or design.response == CODED
     if not bare or len(design.left.columns) != 1 or design.left.columns[0] in design.terms.columns:
         raise ParameterError(
-            "a response can be made up if it is one column as it is", hint="declare the transformed column in the schema"
+            "a response can be made up if it is one column as it is",
+            hint="declare the transformed column in the schema",
         )
     if design.response == CODED and (design.outcome is None or len(set(design.outcome.values)) != 2):
         raise ParameterError("a category as response needs two levels to be planned for")
@@ -206,7 +213,9 @@ def _root(names: tuple[str, ...], correlations: Mapping[tuple[str, str], float],
     matrix = np.eye(len(names))
     for pair, r in correlations.items():
         if response in pair:
-            raise ParameterError("how the response goes with columns is the model's business", hint="state coefficients")
+            raise ParameterError(
+                "how the response goes with columns is the model's business", hint="state coefficients"
+            )
         if unknown := [name for name in pair if name not in names]:
             raise ParameterError(f"there is no column {unknown[0]!r} to correlate")
         i, j = (names.index(name) for name in pair)
@@ -214,7 +223,9 @@ def _root(names: tuple[str, ...], correlations: Mapping[tuple[str, str], float],
     try:
         return np.asarray(np.linalg.cholesky(matrix))
     except np.linalg.LinAlgError:
-        raise ParameterError("the correlations contradict one another", hint="their matrix is not positive definite") from None
+        raise ParameterError(
+            "the correlations contradict one another", hint="their matrix is not positive definite"
+        ) from None
 
 
 def _response_law(
@@ -261,7 +272,9 @@ def _left(signal: float, sd: float | None, *, own: bool) -> float:
     if sd is not None and sd > signal * 1.0001 and (own or sd > 1.2 * signal):
         return float(np.sqrt(sd**2 - signal**2))
     if own:
-        raise ParameterError(f"the model alone has a spread of {signal:.4g}, and the response {sd:g}", hint="state the residual")
+        raise ParameterError(
+            f"the model alone has a spread of {signal:.4g}, and the response {sd:g}", hint="state the residual"
+        )
     return signal or 1.0
 
 

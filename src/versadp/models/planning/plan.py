@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from versadp.models.planning.precision import FITS, SIMULATION, precision
 from versadp.models.planning.ways import Found, Way, as_dict, least_epsilon, ways
 from versadp.noise.block import check_unit
 from versadp.release.target.candidate import candidates
-from versadp.release.target.plan import Plan
 from versadp.release.target.plan import plan as plan_target
 
 if TYPE_CHECKING:
@@ -74,7 +73,9 @@ class ModelPlan:
         """Return the mechanism of a way."""
         known = {each.way.name: each.mechanism for each in self.found if each.mechanism is not None}
         if name not in known:
-            raise ParameterError(f"the plan has no mechanism {name!r}", hint=f"choose from {', '.join(known) or 'none'}")
+            raise ParameterError(
+                f"the plan has no mechanism {name!r}", hint=f"choose from {', '.join(known) or 'none'}"
+            )
         return known[name]
 
     @property
@@ -152,7 +153,9 @@ class ModelPlan:
         if shown:
             words = "Standard errors, and widths of 95% intervals (raw: of a fit without noise)"
             parts.append(f"{words}:\n\n{render(self.table())}")
-        parts.append("Assumed of made-up people (nothing was read off data):\n" + "\n".join(f"  {x}" for x in self.assumed))
+        parts.append(
+            "Assumed of made-up people (nothing was read off data):\n" + "\n".join(f"  {x}" for x in self.assumed)
+        )
         return "\n\n".join(parts)
 
 
@@ -169,7 +172,7 @@ def _doubt(found: Found) -> str:
     if got.lost:
         return f"{found.way.name}: {got.lost:.0%} of made-up fits had no estimate of some coefficient."
     if got.weak:
-        return f"{found.way.name}: {got.weak:.0%} of made-up fits were weak; half an interval over 1.96 stands for a standard error."
+        return f"{found.way.name}: {got.weak:.0%} of made-up fits were weak: their intervals stand for standard errors."
     return ""
 
 
@@ -181,10 +184,6 @@ def _precision(found: Found) -> dict[str, Any]:
     return {"by": got.how, "relative_error": plain, "weak": got.weak, "lost": got.lost}
 
 
-@overload
-def plan(schema: Schema, *, formula: None = None, **options: Any) -> Plan: ...
-@overload
-def plan(schema: Schema, *, formula: str, **options: Any) -> ModelPlan: ...
 def plan(
     schema: Schema,
     *,
@@ -202,22 +201,23 @@ def plan(
     target_se: Mapping[str, float] | None = None,
     loss: Any = "squared",
     assume: Mapping[str, Any] | str | Path | None = None,
+    noise: str = "auto",
     fits: int = FITS,
     random_state: int = 0,
-) -> Plan | ModelPlan:
+) -> Any:
     """Show what meets a target and what it costs an analyst; or what an analyst's precision costs in privacy.
 
-    Without a formula: candidates for a target, side by side. With one: standard errors of its coefficients under a given
-    epsilon, or the least epsilon for a wanted `target_se`. In closed form for linear regression through windows, by
-    fits to releases of made-up people otherwise; private data are never looked at.
+    Without a formula: candidates for a target, side by side. With one: standard errors of its coefficients under a
+    given epsilon, or the least epsilon for a wanted `target_se`. In closed form for linear regression through windows,
+    by fits to releases of made-up people otherwise; private data are never looked at.
 
     Parameters
     ----------
     schema : Schema
     epsilon, delta, unit, shuffled, exact_rate, advantage, alpha, beta
         The target, as in `calibrate`. With a `target_se` epsilon is what is searched for; delta is then that of a
-        shuffled release (1e-6 if it is left open) and of Laplace noise (0.05), and `shuffled` is the number of records,
-        unless public columns split them into groups.
+        shuffled release (1e-6 if it is left open) and of Laplace noise (0.05 likewise), and `shuffled` is the number of
+        records, unless public columns split them into groups.
     rows : int, optional
         Number of records, to say how many come out unchanged and which columns are lost.
     formula : str, optional
@@ -231,6 +231,9 @@ def plan(
     assume : mapping or path of a TOML file, optional
         What is stated of the people: `marginals` (mean and sd, quantiles, shares of levels), `correlations`,
         `coefficients`, `residual`; see `docs/planning.md`. What is left open is filled by rules, which are printed.
+    noise : {"auto", "window", "zil"}
+        With a `target_se`, which noise is looked at. "auto" is windows, pure and shuffled, and Laplace noise beside
+        them if a delta of at least a thousandth is given.
     fits : int
         Made-up releases for each figure that is simulated.
     random_state : int
@@ -255,13 +258,14 @@ def plan(
     if formula is None:
         if records is not None or target_se is not None or assume is not None:
             raise ParameterError("records, target_se and assume are about a model", hint='give formula="y ~ age"')
-        return plan_target(schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows)  # type: ignore[arg-type] # numbers
+        return plan_target(schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows)
     check_unit(unit)
     count = inputs.whole("records", records if records is not None else rows, 2)
     given = {name: value for name, value in goal.items() if value is not None}
     if (target_se is None) == (not set(given) - {"delta"}):
         raise ParameterError(
-            "give what is wanted or what is given: target_se, or a privacy target", hint='target_se={"age": 0.01}, or epsilon=4'
+            "give what is wanted or what is given: target_se, or a privacy target",
+            hint='target_se={"age": 0.01}, or epsilon=4',
         )
     people = make_people(schema, formula, loss, Assumptions.read(assume))
     raw = people.raw()
@@ -270,7 +274,7 @@ def plan(
         wanted = _wanted(target_se, people, raw, count)
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
         found = []
-        for way in ways(schema, unit=unit, delta=delta, shuffled=among, records=count):
+        for way in ways(schema, unit=unit, delta=delta, shuffled=among, records=count, noise=noise):
             each = least_epsilon(way, wanted, partial(look, fits=_SEARCHED))
             if each.mechanism is not None and each.precision is not None and each.precision.how == SIMULATION:
                 each.precision = look(each.mechanism, fits=fits)
@@ -283,7 +287,16 @@ def plan(
             found.append(Found(way, epsilon, candidate.mechanism, got, refused=candidate.refused))
     asked = {} if target_se is None else {str(name): float(value) for name, value in target_se.items()}
     return ModelPlan(
-        formula, people.loss.name, unit, count, people.design.names, raw.theta, asked, raw.bse(count), tuple(found), people.notes
+        formula,
+        people.loss.name,
+        unit,
+        count,
+        people.design.names,
+        raw.theta,
+        asked,
+        raw.bse(count),
+        tuple(found),
+        people.notes,
     )
 
 
@@ -294,7 +307,9 @@ def _wanted(target_se: Mapping[str, float], people: People, raw: Raw, records: i
     for name, value in target_se.items():
         if name not in names:
             raise ParameterError(f"the model has no coefficient {name!r}", hint=f"it has {', '.join(names)}")
-        wanted[names.index(name)] = inputs.number(f"the target_se of {name!r}", value, 0, np.inf, open_low=True, open_high=True)
+        wanted[names.index(name)] = inputs.number(
+            f"the target_se of {name!r}", value, 0, np.inf, open_low=True, open_high=True
+        )
     if not np.isfinite(wanted).any():
         raise ParameterError("target_se names no coefficient", hint='e.g. target_se={"age": 0.01}')
     short = raw.bse(records) / wanted

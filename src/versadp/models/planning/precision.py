@@ -1,4 +1,4 @@
-"""Standard errors under a mechanism, before anything private is touched: in closed form, or by fits to made-up releases.
+"""Standard errors under a mechanism, before anything private is touched: in closed form, or from made-up releases.
 
 A fit to N made-up people has standard error s; one to n people has s sqrt(N/n). A few fits are averaged, in squares;
 how much they differ is the planner's own error. A weak fit has intervals and no standard errors: half their width over
@@ -64,7 +64,14 @@ class Precision:
 
 
 def precision(
-    people: People, mechanism: Mechanism, records: int, theta: Array, *, fits: int = FITS, seed: int = 0, simulate: bool = False
+    people: People,
+    mechanism: Mechanism,
+    records: int,
+    theta: Array,
+    *,
+    fits: int = FITS,
+    seed: int = 0,
+    simulate: bool = False,
 ) -> Precision:
     """Return the standard errors of a fit to so many records.
 
@@ -137,5 +144,3 @@ def standard_errors(result: Results | None, size: int) -> tuple[Array, str]:
     with np.errstate(invalid="ignore"):
         half = (ends[:, 1] - ends[:, 0]) / (2 * NORMAL)
     return np.where(np.isfinite(half), half, np.inf), "weak"
-
-

@@ -1,6 +1,6 @@
 """What raw data tell of coefficients: the minimum of the mean loss over many made-up people, and its sandwich.
 
-    theta minimises E l(m'theta, y),     n var(theta_hat) = V⁻¹ A V⁻¹,   V = E l'' m m',  A = E l'² m m'
+theta minimises E l(m'theta, y),     n var(theta_hat) = V⁻¹ A V⁻¹,   V = E l'' m m',  A = E l'² m m'
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`rehearse`: made-up people through release, fit, coverage and audit, before anything private is touched.
 
-What an office signs on: what is assumed, what was seen, whether intervals covered, whether the audit passed. Coverage is
-counted over releases of other people each, for the coefficients of the whole made-up population; it is called wrong when
-it is below what chance lets 95% intervals do, once in a thousand times in all coefficients together.
+What an office signs on: what is assumed, what was seen, whether intervals covered, whether the audit passed. Coverage
+is counted over releases of other people each, for the coefficients of the whole made-up population; it is called wrong
+when it is below what chance lets 95% intervals do, once in a thousand times in all coefficients together.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Rehearsal:
     ----------
     table : list of dict
         One row a coefficient: its value in the made-up population, the mean estimate and its standard deviation over
-        releases, the mean standard error, how many intervals covered, their mean width, and the standard error of raw data.
+        releases, the mean standard error, how many intervals covered, their median width, the standard error of raw
+        data.
     outcomes : dict of str to int
         How the fits ended.
     covered : bool
@@ -115,10 +116,15 @@ class Rehearsal:
         fewer = "" if self.reps == self.wanted else f" ({self.wanted} were asked for; time was up)"
         ended = ", ".join(f"{count} {outcome}" for outcome, count in self.outcomes.items())
         verdict = {True: "Intervals covered as often as they should.", False: "INTERVALS COVERED TOO SELDOM."}
-        seen = f"{self.reps} releases of {self.records:,} other people each{fewer}; fits: {ended}.\n\n{render(self.table)}"
+        seen = (
+            f"{self.reps} releases of {self.records:,} other people each{fewer}; fits: {ended}.\n\n{render(self.table)}"
+        )
         alright = "All went well." if self.passed else "NOT ALL WENT WELL: " + "; ".join(self._wrong())
         return [
-            ("What was rehearsed", f"{self.formula}, {self.loss} loss; people were made up, and nothing private was read."),
+            (
+                "What was rehearsed",
+                f"{self.formula}, {self.loss} loss; people were made up, and nothing private was read.",
+            ),
             ("Verdict", alright),
             ("What is promised", self.statement),
             ("What was assumed", "\n".join(self.assumed)),
@@ -214,7 +220,7 @@ def rehearse(
     truth = people.raw()
     small = shuffled is not None and records < shuffled
     released_by = anew(mechanism) if small or mechanism.schema.public else mechanism
-    fits = _fits(people, released_by, records, reps, seconds, random_state)
+    fits = _fits(people, released_by, records, reps=reps, seconds=seconds, seed=random_state)
     table = _table(people, fits, truth.theta, truth.error, truth.bse(records))
     attacked = audit(mechanism, AUDITED, unit=unit)
     outcomes: dict[str, int] = {}
@@ -238,7 +244,7 @@ def rehearse(
 
 
 def _fits(
-    people: People, mechanism: Mechanism, records: int, reps: int, seconds: float, seed: int
+    people: People, mechanism: Mechanism, records: int, *, reps: int, seconds: float, seed: int
 ) -> list[Results | None]:
     """Return fits to made-up releases, two at least, until time is up; None where one refused."""
     out: list[Results | None] = []
@@ -274,7 +280,7 @@ def _table(people: People, fits: list[Results | None], theta: Array, error: Arra
         inside = (ends[:, j, 0] - slack <= theta[j]) & (theta[j] <= ends[:, j, 1] + slack)
         row["covered"], row["of"] = int(inside.sum()), len(good)
         width = ends[:, j, 1] - ends[:, j, 0]
-        row["width"] = float(np.median(width)) if len(good) and np.isfinite(np.median(width)) else None
+        row["width"] = float(np.median(width)) if good and np.isfinite(np.median(width)) else None
         row["raw se"] = float(raw[j])
         rows.append(row)
     return rows

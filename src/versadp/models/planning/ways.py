@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.release.target.calibrate import calibrate
+from versadp.release.target.calibrate import NOISES, calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WINDOW, SHUFFLED, LAPLACE = "windows", "windows, shuffled", "zero-inflated Laplace"
-SHUFFLED_DELTA, LAPLACE_DELTA = 1e-6, 0.05
+SHUFFLED_DELTA, LAPLACE_DELTA, LEAST_DELTA = 1e-6, 0.05, 1e-3
 RANGES = {WINDOW: (0.25, 16.0), SHUFFLED: (0.01, 8.0), LAPLACE: (0.25, 32.0)}
 CLOSE, MOST = 0.03, 8  # in log epsilon; looks
 FAR = 3.0  # a log ratio beyond which all are alike
@@ -71,7 +71,9 @@ class Found:
     seen: dict[float, float] = field(default_factory=dict)
 
 
-def ways(schema: Schema, *, unit: str, delta: float | None, shuffled: int | None, records: int) -> list[Way]:
+def ways(
+    schema: Schema, *, unit: str, delta: float | None, shuffled: int | None, records: int, noise: str = "auto"
+) -> list[Way]:
     """Return the ways to protect a schema's people.
 
     Examples
@@ -79,8 +81,10 @@ def ways(schema: Schema, *, unit: str, delta: float | None, shuffled: int | None
     >>> from versadp import Bounded, Schema
     >>> schema = Schema({"age": Bounded(18, 90)})
     >>> [(way.name, way.delta) for way in ways(schema, unit="record", delta=None, shuffled=None, records=10_000)]
-    [('windows', 0.0), ('windows, shuffled', 1e-06), ('zero-inflated Laplace', 0.05)]
+    [('windows', 0.0), ('windows, shuffled', 1e-06)]
     """
+    if noise not in NOISES:
+        raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
     of = partial(calibrate, schema, unit=unit)
     out = [Way(WINDOW, unit, make=lambda e: of(epsilon=e, noise="window"))]
     small = SHUFFLED_DELTA if delta is None else delta
@@ -95,9 +99,11 @@ def ways(schema: Schema, *, unit: str, delta: float | None, shuffled: int | None
             Way(SHUFFLED, unit, small, among, lambda e: of(epsilon=e, delta=small, shuffled=among, noise="window"))
         )
     large = LAPLACE_DELTA if delta is None else delta
-    if schema.numeric:
-        out.append(Way(LAPLACE, unit, large, make=lambda e: of(epsilon=e, delta=large, noise="zil")))
-    return out
+    laplace = Way(LAPLACE, unit, large, make=lambda e: of(epsilon=e, delta=large, noise="zil"))
+    if noise == "zil":
+        return [laplace]
+    # a small delta drowns everything in it, and its fits take longest
+    return [*out, laplace] if noise == "auto" and schema.numeric and delta is not None and delta >= LEAST_DELTA else out
 
 
 def least_epsilon(way: Way, wanted: Array, look: Callable[[Mechanism], Precision]) -> Found:
