@@ -100,9 +100,7 @@ class Mixed:
         p, (strata, size), on = self.eta.size, self.weights.shape, self.weights.ravel() > SOME
         products, share = self.sums.products, self.sums.counts / self.sums.counts.sum()
         stratum = np.repeat(np.arange(strata), size)[on]
-        tangent = (
-            np.eye(stratum.size) - (stratum[:, None] == stratum) / np.bincount(stratum)[stratum]
-        )
+        tangent = np.eye(stratum.size) - (stratum[:, None] == stratum) / np.bincount(stratum)[stratum]
         inner, cross = products[p:, p:][np.ix_(on, on)], products[p:, :p][on]
         value, vector = np.linalg.eigh(tangent @ _rest(inner, cross, products[:p, :p]) @ tangent)
         known = value > KNOWN * value[-1]
