@@ -307,3 +307,18 @@ def test_missing_values_and_too_many_records_are_refused(releases, monkeypatch):
     with pytest.raises(DataError, match="records against") as refused:
         fit(releases["windows"], "y ~ x")
     assert "random part" in str(refused.value)
+
+
+@pytest.mark.parametrize(("scale", "weak"), [(0.5, True), (0.1, False)], ids=["much noise", "little noise"])
+def test_who_knows_little_of_the_noisy_column_says_so(scale, weak):
+    """Within groups x has a standard deviation of 1/4; with noise four times as wide intervals covered 90%."""
+    n, rng = 3000, np.random.default_rng(5)
+    w = (rng.random(n) < 0.5).astype(float)
+    x = np.clip(0.3 * (2 * w - 1) + 0.25 * rng.standard_normal(n), -1, 1)
+    people = pa.table({"x": x, "w": w, "y": (rng.random(n) < expit(x)).astype(float)})
+    schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "w": vdp.Public(), "y": vdp.Public()})
+    release = vdp.Mechanism(schema, scale=scale, exact_rate=0.02).release(people)
+    found = vdp.fit(release, "y ~ x + w", loss="logistic", method="likelihood")
+    assert found.converged
+    assert ("weak" in found.header) == weak
+    assert ("is known to" in str(found.summary())) == weak

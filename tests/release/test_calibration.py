@@ -249,12 +249,12 @@ def test_the_provider_may_group_columns_and_weigh_them(groups, shares):
 )
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 def test_bad_groups(bad, unit):
-    with pytest.raises(vdp.errors.ParameterError):
+    with pytest.raises(ParameterError):
         vdp.calibrate(MIXED, epsilon=4.0, unit=unit, groups=bad)
 
 
 def test_weights_are_for_records():
-    with pytest.raises(vdp.errors.ParameterError, match="all of it"):
+    with pytest.raises(ParameterError, match="all of it"):
         vdp.calibrate(MIXED, epsilon=4.0, unit="attribute", groups={"x": 2, "z": 1, "c": 1})
 
 
@@ -281,11 +281,37 @@ def test_a_pure_target_is_met_by_windows_and_another_by_the_papers_noise():
     assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1) == vdp.calibrate(MIXED, epsilon=4.0, delta=0.1, noise="window")
     assert vdp.calibrate(MIXED, epsilon=4.0, delta=0.1, exact_rate=0.02).exact_rate == 0.02
     assert vdp.calibrate(MIXED, advantage=0.3).exact_rate > 0
-    with pytest.raises(vdp.errors.ParameterError, match="exact_rate"):
+    with pytest.raises(ParameterError, match="exact_rate"):
         vdp.calibrate(MIXED, epsilon=4.0, exact_rate=0.1, noise="window")
-    with pytest.raises(vdp.errors.ParameterError, match="no noise"):
+    with pytest.raises(ParameterError, match="no noise"):
         vdp.calibrate(MIXED, epsilon=4.0, noise="gaussian")
-    with pytest.raises(vdp.errors.ParameterError, match="epsilon"):
+    with pytest.raises(ParameterError, match="epsilon"):
         vdp.calibrate(MIXED, advantage=0.3, noise="window")
-    with pytest.raises(vdp.errors.ParameterError):
+    with pytest.raises(ParameterError):
         vdp.calibrate(MIXED, epsilon=4.0, noise="zil")
+
+
+def test_the_provider_may_have_narrower_windows():
+    """The guarantee is the same, fewer records are kept, and all of it survives a file."""
+    columns = {"x": vdp.Bounded(-1, 1), "day": vdp.Dates("2020-01-01", "2021-12-31"), "g": vdp.Categorical(["a", "b"])}
+    schema = vdp.Schema(columns)
+    rule = vdp.calibrate(schema, epsilon=4.0, unit="attribute")
+    narrow = vdp.calibrate(schema, epsilon=4.0, unit="attribute", width=0.8)
+    assert narrow.privacy("attribute").delta(4.0) == 0
+    assert rule.privacy("attribute").delta(3.99) > 0
+    for wide, less in zip(rule.blocks, narrow.blocks, strict=True):
+        assert wide.last == less.last, "the lattice is the same"
+        if wide.category[0]:
+            assert wide == less
+        else:
+            assert less.window[0] / wide.window[0] == pytest.approx(0.8, abs=0.02)
+            assert less.keep < wide.keep
+    assert narrow.blocks[1].window[0] % 2 == 1, "a day stands in the middle of its window"
+    assert vdp.Mechanism.from_json(narrow.to_json()) == narrow
+    joint = vdp.calibrate(schema, epsilon=1.0, delta=1e-6, shuffled=100_000, width=0.8)
+    assert joint.privacy("record", shuffled=100_000).delta(1.0) <= 1e-6
+    for bad in (0, -1, float("inf"), "narrow"):
+        with pytest.raises(ParameterError):
+            vdp.calibrate(schema, epsilon=4.0, width=bad)
+    with pytest.raises(ParameterError, match="for windows"):
+        vdp.calibrate(schema, epsilon=4.0, delta=0.1, noise="zil", width=0.8)

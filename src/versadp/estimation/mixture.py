@@ -38,7 +38,8 @@ HALVINGS = 12
 CLOSE, FLAT = 0.01, 1e-3  # of a standard error, and of a unit of log likelihood
 NOTHING = 1e-5
 FIRM = 10.0
-RANK = 1e-13
+RANK, KNOWN = 1e-13, 1e-9
+SOME = 1e-6  # a weight that is one
 
 
 class Sums(NamedTuple):
@@ -89,6 +90,25 @@ class Mixed:
         """Return the covariance of the parameters."""
         scale = np.sqrt(np.diag(self.information))
         return np.asarray(np.linalg.inv(self.information / np.outer(scale, scale)) / np.outer(scale, scale))
+
+    def strength(self, points: Array) -> Array:
+        """Return how well the spread of the points is known: its variance in units of that variance's standard error.
+
+        Within strata, for each column of `points` (S, columns), over the points that have a weight. Where a variance is
+        hardly known slopes are not either, and less normal than their information tells.
+        """
+        p, (strata, size), on = self.eta.size, self.weights.shape, self.weights.ravel() > SOME
+        products, share = self.sums.products, self.sums.counts / self.sums.counts.sum()
+        stratum = np.repeat(np.arange(strata), size)[on]
+        tangent = np.eye(stratum.size) - (stratum[:, None] == stratum) / np.bincount(stratum)[stratum]
+        inner, cross = products[p:, p:][np.ix_(on, on)], products[p:, :p][on]
+        value, vector = np.linalg.eigh(tangent @ _rest(inner, cross, products[:p, :p]) @ tangent)
+        known = value > KNOWN * value[-1]
+        away = (points - (self.weights @ points)[:, None]) ** 2  # (strata, S, columns)
+        spread = np.einsum("k,ks,ksd->d", share, self.weights, away)
+        slope = vector[:, known].T @ tangent @ (share[:, None, None] * away).reshape(strata * size, -1)[on]
+        error = np.sqrt((slope**2 / value[known, None]).sum(axis=0))
+        return np.asarray(spread / np.maximum(error, np.finfo(float).tiny))
 
 
 def maximise(sums: Callable[[Array, Array], Sums], eta: Array, weights: Array) -> Mixed:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 KEPT = 40_000_000  # pairs of records and points that are kept in memory
 LIMIT = 4_000_000_000
+FIRM = 10.0  # standard errors of a column's variance: below, intervals were seen to be short
 
 
 def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Engine) -> Results:
@@ -129,9 +130,23 @@ def _assumed(paired: Paired, found: Mixed, cov: Array | None) -> dict[str, str]:
         law = f"any law in each of {groups.strata} groups of equal {given}"
         if groups.rows is None:
             law = f"any law, times a factor e^(c x w) in {given}"
-    facts = {"assumes": f"that the response follows {paired.law.words}", f"law of {columns}": law}
+    facts = _caution(paired, found) if cov is not None else {}
+    facts |= {"assumes": f"that the response follows {paired.law.words}", f"law of {columns}": law}
     if paired.law.scaled and cov is not None:
         p = len(paired.design.names)
         sigma = float(np.exp(found.eta[p]))
         facts["standard deviation of the response"] = f"{sigma:.4g} ± {sigma * np.sqrt(cov[p, p]):.2g}"
     return facts
+
+
+def _caution(paired: Paired, found: Mixed) -> dict[str, str]:
+    """Return a word of caution where the spread of a noisy number is hardly known: standard errors are short there."""
+    support, numeric = paired.support, paired.release.mechanism.schema.numeric
+    at = [j for j, name in enumerate(support.columns) if name in numeric]
+    if not at:
+        return {}
+    t = found.strength(support.middle[at].T)
+    weak = [support.columns[j] for j, each in zip(at, t, strict=True) if each < FIRM]
+    if not weak:
+        return {}
+    return {"weak": f"the spread of {', '.join(weak)} is known to ±{100 / t.min():.0f}% only; intervals may be short"}
