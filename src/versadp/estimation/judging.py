@@ -114,8 +114,9 @@ def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
     """Return the score sets of a minimum, weak or not."""
     eigenvalue, vectors = np.linalg.eigh(fit.cov)
     space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
-    seen = fit.strength is not None and bool((fit.strength >= SEEN).all())
-    if seen and (not asked.bends or (fit.converged and bool((fit.strength < STRONG).any()))):
+    t = np.zeros(1) if fit.strength is None else fit.strength
+    seen = bool((t >= SEEN).all())
+    if seen and (not asked.bends or (fit.converged and bool((t < STRONG).any()))):
         return _followed_sets(fit, asked, space)
     return _sets(asked, asked.weights(fit), space, seen=seen)
 

@@ -299,7 +299,7 @@ def _attempt(
     tested = small if rows > SAMPLE_ROWS else family
     few = _part(family, sample, choice.seed)
     noisy = choice.method == "efficient" and bool(problem.blocks)
-    smooth = bends and model.loss.smooth
+    smooth = bends and bool(getattr(model.loss, "smooth", False))
     asked = Asked(family, few, tested, small, problem.scale, groups, theta, bends, _scarce(model, line), noisy, smooth)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
