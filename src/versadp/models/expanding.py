@@ -41,7 +41,7 @@ ROUNDS = 20
 NEAR = 0.3  # standard errors
 ROWS = 30_000
 FAR = 100.0  # a first guess of an index this wide is none
-SMOOTH, SMOOTH_INDEX = 0.6, 0.42  # of the scale of residuals, of the index: so smooth densities are taken to be
+SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are taken to be as smooth as that
 
 
 def expanded(
@@ -134,7 +134,8 @@ def _blur(argument: Argument, spread: float, line: Line | None) -> float:
     """Return over what a loss that is not smooth is blurred: a part of the scale of residuals, or of the index."""
     if argument.loss.smooth:
         return 0.0
-    return SMOOTH_INDEX * spread if line is None else SMOOTH * line.scale(getattr(argument.loss, "tau", 0.5))
+    scale = spread if line is None else line.scale(getattr(argument.loss, "tau", 0.5))
+    return SMOOTH * scale
 
 
 def line_in_closed_form(problem: Problem, sample: Records) -> Line | None:

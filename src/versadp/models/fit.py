@@ -43,7 +43,6 @@ from versadp.models.quantile import smoothed_quantile
 from versadp.models.rehearsal import rehearse
 from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
-from versadp.models.sharpening import sharpened
 from versadp.models.source import MemorySource
 from versadp.models.study import make_study
 from versadp.release.release import as_release
@@ -277,8 +276,6 @@ def _attempt(
         problem = replace(problem, model=replace(model, steps=steps))
     else:
         closed = choice.is_free and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
-        if closed:
-            closed = sharpened(*closed, sample), closed[1]
         if closed and not model.loss.smooth and few_points(problem):
             problem, theta = less_varying(
                 closed, _begun(problem, sample, line, factor), sample, choice.engine, choice.seed
