@@ -346,7 +346,7 @@ def test_html_is_escaped_and_text_is_narrow(folder):
     assert found.table.to_pandas().loc[("x", "mean"), "estimate"] == found["x"].mean.value
     assert found.summary("latex").count("begin{table}") == 2
     assert repr(found) == "<Description: 500 records, 3 columns>"
-    with pytest.raises(KeyError, match="there are"):
+    with pytest.raises(KeyError, match="choose from <b>, g, x"):
         found["age"]
 
 

@@ -149,4 +149,6 @@ def _caution(paired: Paired, found: Mixed) -> dict[str, str]:
     weak = [support.columns[j] for j, each in zip(at, t, strict=True) if each < FIRM]
     if not weak:
         return {}
-    return {"weak": f"the spread of {', '.join(weak)} is known to ±{100 / t.min():.0f}% only; intervals may be short"}
+    return {
+        "caution": f"the spread of {', '.join(weak)} is known to ±{100 / t.min():.0f}% only; intervals may be short"
+    }

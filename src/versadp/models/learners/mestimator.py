@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses import Check, Custom, Hinge, Huber, IndexLoss, Logistic, Poisson, Squared, as_loss
+from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared, as_loss
 from versadp.models.fit import fit
 from versadp.models.learners import plain
 from versadp.models.learners.base import Regressor
@@ -83,9 +83,9 @@ class MEstimator(Regressor):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to records, as `LinearRegression.fit` does."""
-        if isinstance(self._loss(), IndexLoss):
+        if hasattr(self._loss(), "derivatives"):
             return super().fit(X, y, sample_weight)
-        if not isinstance(self._loss(), Custom) or self.alpha or sample_weight is not None:
+        if not callable(self.loss) or self.alpha or sample_weight is not None:
             raise ParameterError(
                 "a learner takes losses of an index, or loss(x, theta), that without weights and penalty",
                 hint='for others use versadp.fit(release, loss=vdp.losses.Mean("age"))',

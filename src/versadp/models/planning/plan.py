@@ -16,6 +16,7 @@ import numpy as np
 from versadp import inputs
 from versadp.display.tables import render
 from versadp.errors import ParameterError
+from versadp.estimation import Outcome
 from versadp.models.planning.assumptions import Assumptions
 from versadp.models.planning.people import make_people
 from versadp.models.planning.precision import FITS, SIMULATION, precision
@@ -181,7 +182,7 @@ def _precision(found: Found) -> dict[str, Any]:
     if got is None:
         return {}
     plain = [None if not np.isfinite(x) else float(x) for x in got.error]
-    return {"by": got.how, "relative_error": plain, "weak": got.weak, "lost": got.lost}
+    return {"by": got.how, "relative_error": plain, str(Outcome.WEAK): got.weak, "lost": got.lost}
 
 
 def plan(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import VersadpError
+from versadp.estimation import Outcome
 from versadp.models.fit import fit
 from versadp.models.planning.moments import closed_form
 from versadp.release.mechanism import Mechanism
@@ -96,8 +97,8 @@ def precision(
     rows = min(records, ROWS)
     while True:
         got = [standard_errors(refit(people, mechanism, rows, [seed, k]), theta.size) for k in range(fits)]
-        weak = float(np.mean([state == "weak" for _, state in got]))
-        bad = float(np.mean([state != "converged" for _, state in got]))
+        weak = float(np.mean([state == Outcome.WEAK for _, state in got]))
+        bad = float(np.mean([state != Outcome.CONVERGED for _, state in got]))
         if bad <= 0.25 or rows >= min(records, MOST_ROWS):  # few records may be too few where all are enough
             break
         rows = min(records, 4 * rows)
@@ -139,8 +140,8 @@ def standard_errors(result: Results | None, size: int) -> tuple[Array, str]:
     if result is None or not result.answered:
         return np.full(size, np.inf), "failed"
     if result.converged:
-        return np.array(result.bse), "converged"
+        return np.array(result.bse), str(Outcome.CONVERGED)
     ends = np.array(result.conf_int(LEVEL))
     with np.errstate(invalid="ignore"):
         half = (ends[:, 1] - ends[:, 0]) / (2 * NORMAL)
-    return np.where(np.isfinite(half), half, np.inf), "weak"
+    return np.where(np.isfinite(half), half, np.inf), str(Outcome.WEAK)

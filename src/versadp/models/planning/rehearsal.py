@@ -20,6 +20,7 @@ from versadp.auditing.audit import Audit, audit
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.errors import ParameterError, VersadpError
+from versadp.estimation import Outcome
 from versadp.models.fit import fit
 from versadp.models.planning.assumptions import Assumptions
 from versadp.models.planning.people import make_people
@@ -80,7 +81,7 @@ class Rehearsal:
     @property
     def answered(self) -> bool:
         """True if at least nine fits in ten have intervals."""
-        good = self.outcomes.get("converged", 0) + self.outcomes.get("weak", 0)
+        good = sum(self.outcomes.get(str(each), 0) for each in (Outcome.CONVERGED, Outcome.WEAK))
         return good >= 0.9 * self.reps
 
     @property

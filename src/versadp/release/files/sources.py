@@ -94,7 +94,7 @@ def _unread(path: Path, words: str) -> str | None:
     found = re.match(r"In CSV column #(\d+):( Row #\d+:)? CSV conversion error", words)
     if found is None:
         return None
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         names = next(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
     return names[int(found[1])] if int(found[1]) < len(names) else None
 
