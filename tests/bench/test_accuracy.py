@@ -63,7 +63,11 @@ def test_half_of_drcl_is_required_where_the_paper_has_no_figure(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("median", {"rows": 3000}), ("logistic", {"rows": 4000}), ("windows", {"rows": 20_000})],
+    [
+        ("median", {"rows": 3000}),
+        pytest.param("logistic", {"rows": 4000}, marks=pytest.mark.slow),
+        ("windows", {"rows": 20_000}),
+    ],
 )
 def test_fitting_benchmarks_run_thinned(name, options):
     assert all(figure.figure > 0 for figure in BENCHMARKS[name](**options))
