@@ -322,6 +322,21 @@ def test_histograms_add_up_and_densities_integrate():
     assert found["region"].histogram is None
 
 
+def test_cells_are_as_fine_as_noise_lets_anyone_tell():
+    """A window of half a range shows no thirty-two cells, and its shares would be noise; a light one does."""
+    x = np.clip(np.random.default_rng(8).normal(50, 15, 20_000), 0, 100)
+    cells = []
+    for epsilon in (2, 4, 12):
+        mech = vdp.Mechanism(vdp.Schema({"x": Bounded(0, 100)}), noise={"x": Window(epsilon=epsilon)})
+        own = vdp.describe(mech.release(pd.DataFrame({"x": x})))["x"].histogram
+        assert own.low[0] == 0
+        assert own.high[-1] == 100
+        assert own.share.size == 4 or np.sqrt(np.mean(own.error**2)) <= own.share.mean() / 3
+        cells.append(own.share.size)
+    assert cells[0] < cells[-1] == 32
+    assert cells == sorted(cells)
+
+
 # how it is shown ------------------------------------------------------------------------------------------------------
 
 
@@ -441,7 +456,7 @@ def test_numbers_whose_missing_values_are_private_have_quantiles_and_histograms(
     found = described["x"]
     for tau, each in found.quantiles.items():  # five standard errors, and half a cell of 64
         assert abs(each.value - np.quantile(there, tau)) < 5 * each.error + 0.8
-    drawn = found.histogram.joined(8)  # four cells
+    drawn = found.histogram.joined(found.histogram.share.size // 4)  # four cells
     assert drawn.share.sum() == pytest.approx(1)
     truth, whole = (np.histogram(each, np.append(drawn.low, drawn.high[-1]))[0] / each.size for each in (there, x))
     assert (np.abs(drawn.share - truth) < 5 * drawn.error + 0.005).all()

@@ -10,7 +10,7 @@ finer than the noise lets anyone see have wide ones, however smooth the histogra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2_000_000  # pairs of outputs and cells
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Histogram:
     """Shares of the cells of a column.
 
@@ -41,12 +41,32 @@ class Histogram:
     share : array (cells,)
     cov : array (cells, cells)
         Of the shares.
+
+    Examples
+    --------
+    >>> found = Histogram(np.array([0.0, 5.0]), np.array([5.0, 10.0]), np.array([0.3, 0.7]), np.full((2, 2), 1e-4))
+    >>> found
+    <Histogram: 2 cells from 0 to 10>
+    >>> found.to_pandas()  # doctest: +NORMALIZE_WHITESPACE
+       low  high  share   lower   upper
+    0  0.0   5.0    0.3  0.2804  0.3196
+    1  5.0  10.0    0.7  0.6804  0.7196
     """
 
     low: Array
     high: Array
     share: Array
     cov: Array
+
+    def __repr__(self) -> str:
+        return f"<Histogram: {self.share.size} cells from {self.low[0]:.6g} to {self.high[-1]:.6g}>"
+
+    def to_pandas(self, level: float = 0.95) -> Any:
+        """Return ends, shares and bands of the cells as a pandas DataFrame."""
+        import pandas as pd
+
+        lower, upper = self.band(level).T
+        return pd.DataFrame({"low": self.low, "high": self.high, "share": self.share, "lower": lower, "upper": upper})
 
     @property
     def middle(self) -> Array:
@@ -83,6 +103,21 @@ class Histogram:
         cov = np.add.reduceat(np.add.reduceat(self.cov, starts, axis=0), starts, axis=1)
         ends = np.append(starts[1:], self.share.size) - 1
         return Histogram(self.low[starts], self.high[ends], np.add.reduceat(self.share, starts), cov)
+
+    def told(self, fewest: int, error: float) -> Histogram:
+        """Return it in cells so wide that shares are told: neighbours are joined in pairs while errors are large.
+
+        Parameters
+        ----------
+        fewest : int
+            How many cells there are at least.
+        error : float
+            What the root mean square of the standard errors may be, of the mean share.
+        """
+        found = self
+        while found.share.size >= 2 * fewest and np.sqrt(np.mean(found.error**2)) > error * found.share.mean():
+            found = found.joined(2)
+        return found
 
 
 def natural_histogram(block: Block, column: str, declared: Column, seen: Array, cells: int = 64) -> Histogram:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CELLS = 32
+CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
+TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
 SHOWN = 50  # values of a public column whose shares are shown
 
 
@@ -231,7 +232,10 @@ class Statistics:
             return None
         # values lie evenly in halves of cells rather than in cells: bands at the ends of a density need that
         found = histogram_of_counts(layout.alone(name), name, declared, counts, 2 * CELLS)
-        return found if found is None or found.share.size <= CELLS else found.joined(2)
+        if found is None or found.share.size <= CELLS:
+            return found
+        told = found.joined(2).told(FEWEST, TOLD)  # on a lattice, cells end half a step beyond the bounds
+        return replace(told, low=np.maximum(told.low, declared.lower), high=np.minimum(told.high, declared.upper))
 
 
 def _why(block: Any, name: str) -> str:
