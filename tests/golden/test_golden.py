@@ -135,7 +135,10 @@ def test_another_estimator_of_the_same_is_near(name, large):
     assert np.abs(away).max() > 1e-9
 
 
-@pytest.mark.parametrize("name", WEAK)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "bought")) for name in WEAK],  # half a minute
+)
 def test_what_was_weak_says_so(name, large):
     result, golden = fitted(name, large)
     assert result.outcome == "weak"

@@ -159,7 +159,7 @@ SLOW = pytest.mark.slow  # a cell for every count, and a density at every one of
     ("noise", "left", "loss", "factor"),
     [
         *((noise, "yes", "logistic", 1.0) for noise in NOISE),
-        ("windows", "count", "poisson", 0.5),
+        pytest.param("windows", "count", "poisson", 0.5, marks=SLOW),
         pytest.param("laplace", "count", "poisson", 0.5, marks=SLOW),
     ],
 )

@@ -61,7 +61,7 @@ def test_scales_are_smaller_where_a_density_ends():
     assert normal.times(3.0).scale() == pytest.approx(3 * normal.scale())
 
 
-@pytest.mark.parametrize(("name", "seeds"), [("check 0.9, steep", range(4)), ("check 0.9, private response", range(2))])
+@pytest.mark.parametrize(("name", "seeds"), [("check 0.9, steep", range(2)), ("check 0.9, private response", range(1))])
 def test_fits_that_failed_without_a_line(name, seeds, monkeypatch):
     """52 and 44 of 60 fits had no estimate without it."""
     regime = HARD[name]

@@ -12,6 +12,7 @@ from scipy.stats import chi2
 import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.noise import How, Response, Window, ZeroInflated
+from versadp.noise.window_inverse import window_points
 from versadp.noise.window_law import WORDS, kept_words, odds, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
 from versadp_tests.strangers import Lottery
@@ -190,7 +191,7 @@ def test_the_inverse_is_exact_on_the_lattice_and_beside_it(cells, window):
     """The expectation over every output by the exact law, for functions of values and of missing ones."""
     block = Window(epsilon=1.5, cells=cells, window=window).on({"x": Bounded(0, cells, nullable=True)})
     outputs, kappa, repeats = cells + 2 * window, block.keep, 3000
-    points = block._window_points(0, np.tile(np.arange(float(outputs)), repeats), np.random.default_rng(0))
+    points = window_points(block, 0, np.tile(np.arange(float(outputs)), repeats), np.random.default_rng(0))
     for at_missing, v in itertools.product((0.0, 3.0), (lambda x: x**2, lambda x: (x > 2) + 1.0)):
         value = np.where(np.isnan(points.columns["x"]), at_missing, v(points.columns["x"]))
         g = np.bincount(points.record, points.weight * value).reshape(repeats, outputs)

@@ -15,6 +15,7 @@ import versadp as vdp
 from versadp.errors import DataError, ParameterError
 from versadp.noise import How, Window, as_extension
 from versadp.noise.window_design import best_window, keep_probability, mean_variance, second_variance
+from versadp.noise.window_inverse import window_points
 from versadp.noise.window_law import WORDS, kept_words, odds, worst_ratio
 from versadp.schema import Bounded, Categorical
 
@@ -175,7 +176,7 @@ def test_the_inverse_is_exact_on_the_lattice(cells, window):
     outputs, kappa = cells + window, block.keep
     rng, repeats = np.random.default_rng(0), 4000
     z = np.tile(np.arange(float(outputs)), repeats)
-    points = block._window_points(0, z, rng)
+    points = window_points(block, 0, z, rng)
     for name, v in FUNCTIONS.items():
         g = np.bincount(points.record, points.weight * v(points.columns["x"])).reshape(repeats, outputs)
         error = 5 * g.std(axis=0).max() / np.sqrt(repeats) + 1e-9

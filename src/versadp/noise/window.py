@@ -30,7 +30,6 @@ of a missing value g is v(missing).
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -41,12 +40,12 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import Blanket, Block, Spec, Stratum
+from versadp.noise import window_attack as attack
+from versadp.noise import window_inverse as inverse
+from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
-from versadp.noise.points import How, Points, product
-from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.window_design import best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
@@ -57,10 +56,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.block import Case, Coding
+    from versadp.noise.block import Case, Coding, Stratum
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders, State
+    from versadp.noise.points import How, Points
     from versadp.noise.steps import Bins
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
@@ -237,7 +237,7 @@ class WindowBlock(Block):
         return tuple(name for name, null in zip(self.columns, self.nulls, strict=True) if null)
 
     @cached_property
-    def _missing(self) -> Array:
+    def missing_place(self) -> Array:
         """Lattice point of a missing value in each column, (columns, 1); NaN where missing is public, or never is."""
         points = zip(self.last, self.window, self.nulls, strict=True)
         return np.array([float(m + w) if null is True else np.nan for m, w, null in points])[:, None]
@@ -287,19 +287,20 @@ class WindowBlock(Block):
     # release --------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _lower(self) -> Array:
+    def lower(self) -> Array:
+        """Lower bound of each column, (columns, 1)."""
         return np.array([low for low, _ in self.bounds])[:, None]
 
     def to_content(self, values: Array) -> None:
         """Clamp values to their bounds and count lattice steps from the lower one, in place."""
         unknown = np.isnan(values) if self.nullable else None
-        np.clip(values, self._lower, np.array([high for _, high in self.bounds])[:, None], out=values)
-        values -= self._lower
+        np.clip(values, self.lower, np.array([high for _, high in self.bounds])[:, None], out=values)
+        values -= self.lower
         values /= self.step[:, None]
         np.rint(values, out=values)
         values += 0.0  # -0.0 and 0.0 are one number
         if unknown is not None:
-            np.copyto(values, self._missing, where=unknown)  # which makes one NaN of all
+            np.copyto(values, self.missing_place, where=unknown)  # which makes one NaN of all
 
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Move records to a place in their window, or anywhere."""
@@ -313,28 +314,31 @@ class WindowBlock(Block):
 
     def to_values(self, content: Array) -> None:
         """Turn outputs into the middle of the windows that they begin, in place."""
-        unknown = content >= self._missing if self.nullable else None
+        unknown = content >= self.missing_place if self.nullable else None
         content -= (np.array(self.window)[:, None] - 1) / 2
         content *= self.step[:, None]
-        content += self._lower
+        content += self.lower
         if unknown is not None:
             content[unknown] = np.nan
 
-    def _places(self, values: Array) -> Array:
-        """Return the outputs that released values stand for; NaN for what is missing."""
-        shift = (np.array(self.window)[:, None] - 1) / 2
-        return np.asarray(np.rint((values - self._lower) / self.step[:, None] + shift))
+    def exact_places(self, values: Array) -> Array:
+        """Return where values stand on the lattice of outputs; whole numbers, of values that were released."""
+        return np.asarray((values - self.lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2)
 
-    def _seen(self, values: Array) -> Array:
+    def places(self, values: Array) -> Array:
+        """Return the outputs that released values stand for; NaN for what is missing."""
+        return np.rint(self.exact_places(values))
+
+    def seen_places(self, values: Array) -> Array:
         """Return the same with an output for what is missing; NaN is left where that is public."""
-        places = self._places(values)
-        return np.where(np.isnan(places), self._missing, places) if self.nullable else places
+        places = self.places(values)
+        return np.where(np.isnan(places), self.missing_place, places) if self.nullable else places
 
     def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - a lattice is exact
         """Raise if a column holds values that are no outputs: it was changed after release."""
         from versadp.errors import DataError
 
-        places, ends = self._places(released), np.add(self.last, self.window)
+        places, ends = self.places(released), np.add(self.last, self.window)
         again = places.copy()
         self.to_values(again)
         slack = 1e-6 * self.step[:, None] + 4 * np.spacing(np.abs(released))
@@ -349,18 +353,19 @@ class WindowBlock(Block):
     # guarantee ------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _ratio(self) -> Fraction:
+    def ratio(self) -> Fraction:
+        """The largest ratio of the probabilities of an output under two records."""
         return worst_ratio(self.window, self.outputs, self.kept)
 
     def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - one attribute outside its window is outside the block's
         """Return the guarantee of the law that is sampled, for any two records of the block."""
         from versadp.privacy import keep_or_redraw
 
-        return keep_or_redraw(self.keep, self.share, self._ratio)
+        return keep_or_redraw(self.keep, self.share, self.ratio)
 
     def blanket(self) -> Blanket | None:
         """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
-        return Blanket(math.log(self._ratio) * (1 + 2**-50), self.share, sum(self.outputs) / WORDS)
+        return Blanket(math.log(self.ratio) * (1 + 2**-50), self.share, sum(self.outputs) / WORDS)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return opposite corners, or corners that differ in one column; what is missing is opposite to all values."""
@@ -376,56 +381,19 @@ class WindowBlock(Block):
 
     def log_ratio(self, seen: Array, null: Array, other: Array) -> Array:
         """Return the log likelihood ratio: whose window an output lies in."""
-        places = self._seen(seen)
-        step = math.log(self._ratio)
-        inside = []
-        for record in (null, other):
-            first = record[:, None].copy()
-            self.to_content(first)
-            inside.append(((places >= first) & (places < first + np.array(self.window)[:, None])).all(axis=0))
-        return np.asarray(step * (inside[1].astype(float) - inside[0].astype(float)))
+        return attack.log_ratio(self, seen, null, other)
 
     def events(self, seen: Array, null: Array, other: Array) -> dict[str, NDArray[np.bool_]]:  # noqa: ARG002 - both have one lattice
         """Return what a window never does: outputs that are off its lattice, or beyond it."""
-        exact = (seen - self._lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2
-        beyond = (exact < -0.5) | (exact > np.array(self.outputs)[:, None] - 0.5)
-        return {
-            "a value off the lattice": np.asarray((np.abs(exact - np.rint(exact)) > 1e-6).any(axis=0)),
-            "a value beyond the lattice": np.asarray(beyond.any(axis=0)),
-        }
+        return attack.events(self, seen)
 
     def labels(self, seen: Array) -> dict[str, NDArray[np.int64]]:
         """Return where outputs stand: on their lattice, in a window, on even or odd points, between two points."""
-        found: dict[str, NDArray[np.int64]] = {}
-        most = 64
-        exact = (seen - self._lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2
-        offsets = np.rint(most * np.nan_to_num(exact - np.rint(exact))).astype(np.int64) % most
-        found |= {f"the offset of {name} from the lattice": at for name, at in zip(self.columns, offsets, strict=True)}
-        for name, z, w, n in zip(self.columns, np.rint(exact), self.window, self.outputs, strict=True):
-            place = np.clip(np.nan_to_num(z, nan=n - 1), 0, n - 1).astype(np.int64)
-            found[f"the place of {name}"] = place * min(n, most) // n
-            found[f"the parity of {name}"] = place % 2
-            if w > 2:
-                found[f"the residue of {name}"] = place % w * min(w, most) // w
-        return found
+        return attack.labels(self, seen)
 
     def ranks(self, seen: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Return the ranks of the coin and of each column's place; NaN for what no window gives."""
-        content, places = truth.copy(), self._places(seen)
-        self.to_content(content)
-        again, private = places.copy(), ~np.isnan(self._missing)
-        self.to_values(again)
-        ends = np.add(self.last, self.window)[:, None]
-        value = (again == seen) & (places >= 0) & (places < ends) & ~np.isnan(content)
-        unknown = np.isnan(seen) & (private | np.isnan(content))
-        # what is missing stands for a window of outputs
-        drawn = ends + np.floor(rng.random(places.shape) * np.array(self.window)[:, None])
-        places = np.where(np.isnan(seen) & private, drawn, places)
-        sizes = np.array(self.window), np.array(self.outputs)
-        found = keep_or_redraw_ranks(places, content, *sizes, keep=self.keep, rng=rng)
-        found[:, ~(value | unknown).all(axis=0)] = np.nan
-        names = [f"whether {' + '.join(self.columns)} is kept", *(f"place of {name}" for name in self.columns)]
-        return dict(zip(names, found, strict=True))
+        return attack.ranks(self, seen, truth, rng)
 
     # words ----------------------------------------------------------------------------------------------------------
 
@@ -507,48 +475,18 @@ class WindowBlock(Block):
         if not self._is_even:
             return None
         chosen = tuple(Category(name, codings[name]) for name in self._categories)
-        return Coded(self.keep, self._numbers_alone, chosen)
+        return Coded(self.keep, self.numbers_alone, chosen)
 
     def strata(self, released: Array) -> list[Stratum] | None:
-        """Return the kept and the redrawn part of the inverse on each combination of levels.
-
-            psi[1{level = l} v](z) = 1{z_c = l} g(z)/kappa + (1 - 1/kappa) (share of l) mean of g over all outputs
-
-        and the same with "no number is missing" in the place of a level.
-        """
-        if not self.kept:
-            return None
-        seen, numbers = self._seen(released), self._numbers_alone
-        kept, drawn = np.full(released.shape[1], 1 / self.keep), np.full(released.shape[1], 1 - 1 / self.keep)
-        flags, each = np.array(self.category, dtype=bool), []
-        for j, (name, m, w, n) in enumerate(zip(self.columns, self.last, self.window, self.outputs, strict=True)):
-            known = ~np.isnan(seen[j])
-            if not flags[j]:
-                kept *= known & (seen[j] < m + w)
-                drawn *= known * (m + w) / n
-                continue
-            # of each level: who shows it, and which share of the redrawn does
-            shown = [(name, level, seen[j] == level, known / n) for level in range(n)]
-            each.append(shown if known.all() else [*shown, (name, m + 1, ~known, ~known)])
-        out = []
-        for combination in itertools.product(*each):
-            levels = {name: level for name, level, _, _ in combination}
-            here = kept * math.prod((flag for _, _, flag, _ in combination), start=1.0)
-            share = drawn * math.prod((part for _, _, _, part in combination), start=1.0)
-            if numbers is None:
-                out.append(Stratum(levels, here + share))
-            elif not each and not self.nullable:
-                out.append(Stratum(levels, np.ones_like(here), numbers))
-            else:
-                out += [Stratum(levels, here, lattices(numbers, 1.0)), Stratum(levels, share, lattices(numbers, 0.0))]
-        return out
+        """Return the kept and the redrawn part of the inverse on each combination of levels (`window_inverse.py`)."""
+        return inverse.strata(self, released) if self.kept else None
 
     @property
     def _categories(self) -> tuple[str, ...]:
         return tuple(name for name, flag in zip(self.columns, self.category, strict=True) if flag)
 
     @property
-    def _numbers_alone(self) -> WindowBlock | None:
+    def numbers_alone(self) -> WindowBlock | None:
         """The numbers of the block, with its coin."""
         rest = set(self.columns) - set(self._categories)
         return self.part(rest) if rest else None
@@ -582,71 +520,13 @@ class WindowBlock(Block):
 
     def point_count(self, how: How) -> int:
         """Return the points of the released record and of its draws; or all outputs, if they are few."""
-        if self._are_few(how):
-            return math.prod(self.outputs)
-        return (1 + how.draws) * math.prod(
-            1 if w == 1 else 4 + 2 * ((m + w) // w) for m, w in zip(self.last, self.window, strict=True)
-        )
+        return inverse.point_count(self, how)
 
     def points(self, released: Array, rng: np.random.Generator, how: How) -> Points:
         """Return g at the released record, over kappa, and at outputs drawn at random, which share `1 - 1/kappa`."""
         if not self.kept:
             raise ParameterError("a window that keeps nothing tells nothing and cannot be corrected")
-        if self._are_few(how):
-            return self._every_output(released)
-        n = released.shape[1]
-        drawn = np.floor(rng.random((len(self.columns), n, how.draws)) * np.array(self.outputs)[:, None, None])
-        seen = self._seen(released)
-        unseen = np.isnan(seen)  # whatever place stands for them, their points are missing
-        places = np.concatenate([np.where(unseen, 0.0, seen)[:, :, None], drawn], axis=2)
-        weight = np.full((n, 1 + how.draws), (1 - 1 / self.keep) / how.draws)
-        weight[:, 0] = 1 / self.keep
-        every = Points(np.arange(n * (1 + how.draws)), {}, weight.ravel())
-        columns = [self._window_points(j, places[j].ravel(), rng) for j in range(len(self.columns))]
-        joined = product(every, *columns)
-        record = joined.record // (1 + how.draws)
-        for j in np.flatnonzero(unseen.any(axis=1)):
-            joined.columns[self.columns[j]][unseen[j, record]] = np.nan
-        return Points(record, joined.columns, joined.weight)
-
-    def _are_few(self, how: How) -> bool:
-        """Tell whether all outputs are written out: categories, or anything without windows that draws do not beat."""
-        plain = all(w == 1 for w in self.window)
-        return plain and (all(self.category) or math.prod(self.outputs) <= 1 + how.draws)
-
-    def _every_output(self, released: Array) -> Points:
-        """Return every output, with nothing drawn: `1{z = output}/kappa + (1 - 1/kappa)/outputs`."""
-        seen, n = self._seen(released), released.shape[1]
-        outputs = np.indices(self.outputs, dtype=float).reshape(len(self.outputs), 1, -1)
-        unseen = np.isnan(seen)[:, :, None]
-        # what is publicly missing is so at all outputs; the column's first one stands for them
-        here = ((outputs == seen[:, :, None]) | (unseen & (outputs == 0))).all(axis=0)
-        weight = here / self.keep + (1 - 1 / self.keep) / here.shape[1]
-        values = np.where(unseen | (outputs >= self._missing[:, :, None]), np.nan, outputs)
-        values = values * self.step[:, None, None] + self._lower[:, :, None]
-        columns = {name: np.broadcast_to(v, here.shape).ravel() for name, v in zip(self.columns, values, strict=True)}
-        return Points(np.repeat(np.arange(n), here.shape[1]), columns, weight.ravel())
-
-    def _window_points(self, j: int, z: Array, rng: np.random.Generator) -> Points:
-        """Return g of one column at outputs z as signed points of v."""
-        w, low, step, numbers = self.window[j], self.bounds[j][0], self.step[j], np.arange(z.size)
-        unknown = z >= self._missing[j]
-        if w == 1:
-            return Points(numbers, {self.columns[j]: np.where(unknown, np.nan, low + step * z)}, np.ones(z.size))
-        lost, numbers, z = numbers[unknown], numbers[~unknown], z[~unknown]
-        q, r = np.divmod(z.astype(np.int64), w)
-        count = q.astype(np.int64)
-        owner = np.repeat(numbers, count)
-        at = np.repeat(r, count) + w * (np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count))
-        record = np.concatenate([numbers, numbers, numbers, owner, owner, lost])
-        mean = np.floor(rng.random(z.size) * w)  # of the first window, drawn: it is needed in expectation only
-        # points beyond the lattice stand for a constant: v has the value of its last point there
-        place = np.concatenate([r, np.zeros(z.size), mean, at + 1, at, np.full(lost.size, np.nan)])
-        place = np.minimum(place, self.last[j])
-        ones, wide = np.ones(z.size), np.full(owner.size, float(w))
-        weight = np.concatenate([ones, ones, -ones, wide, -wide, np.ones(lost.size)])
-        order = np.argsort(record, kind="stable")
-        return Points(record[order], {self.columns[j]: low + step * place[order]}, weight[order])
+        return inverse.points(self, released, rng, how)
 
     def bins(self, column: str) -> Bins:
         """Return a bin for each output, or for several where they are very many."""

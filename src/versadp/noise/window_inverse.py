@@ -1,0 +1,131 @@
+"""The inverse of a window written out: signed points of any function, and its parts on the levels of categories.
+
+    psi(z) = g(z)/kappa + (1 - 1/kappa) * mean of g over all outputs        (`window.py` has g and its reason)
+
+The mean is over outputs drawn at random, or over all of them where they are few. On the lattice of one column, with
+z = r + q w, g is a sum of 3 + 2q values of v, of which the mean over the first window is drawn too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp.noise.block import Stratum
+from versadp.noise.complete import lattices
+from versadp.noise.points import Points, product
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.noise.points import How
+    from versadp.noise.window import WindowBlock
+
+    Array = NDArray[np.float64]
+
+
+def strata(block: WindowBlock, released: Array) -> list[Stratum]:
+    """Return the kept and the redrawn part of the inverse on each combination of levels.
+
+        psi[1{level = l} v](z) = 1{z_c = l} g(z)/kappa + (1 - 1/kappa) (share of l) mean of g over all outputs
+
+    and the same with "no number is missing" in the place of a level.
+    """
+    seen, numbers = block.seen_places(released), block.numbers_alone
+    kept, drawn = np.full(released.shape[1], 1 / block.keep), np.full(released.shape[1], 1 - 1 / block.keep)
+    flags, each = np.array(block.category, dtype=bool), []
+    for j, (name, m, w, n) in enumerate(zip(block.columns, block.last, block.window, block.outputs, strict=True)):
+        known = ~np.isnan(seen[j])
+        if not flags[j]:
+            kept *= known & (seen[j] < m + w)
+            drawn *= known * (m + w) / n
+            continue
+        # of each level: who shows it, and which share of the redrawn does
+        shown = [(name, level, seen[j] == level, known / n) for level in range(n)]
+        each.append(shown if known.all() else [*shown, (name, m + 1, ~known, ~known)])
+    out = []
+    for combination in itertools.product(*each):
+        levels = {name: level for name, level, _, _ in combination}
+        here = kept * math.prod((flag for _, _, flag, _ in combination), start=1.0)
+        share = drawn * math.prod((part for _, _, _, part in combination), start=1.0)
+        if numbers is None:
+            out.append(Stratum(levels, here + share))
+        elif not each and not block.nullable:
+            out.append(Stratum(levels, np.ones_like(here), numbers))
+        else:
+            out += [Stratum(levels, here, lattices(numbers, 1.0)), Stratum(levels, share, lattices(numbers, 0.0))]
+    return out
+
+
+def point_count(block: WindowBlock, how: How) -> int:
+    """Return the points of the released record and of its draws; or all outputs, if they are few."""
+    if _are_few(block, how):
+        return math.prod(block.outputs)
+    return (1 + how.draws) * math.prod(
+        1 if w == 1 else 4 + 2 * ((m + w) // w) for m, w in zip(block.last, block.window, strict=True)
+    )
+
+
+def points(block: WindowBlock, released: Array, rng: np.random.Generator, how: How) -> Points:
+    """Return g at the released record, over kappa, and at outputs drawn at random, which share `1 - 1/kappa`."""
+    if _are_few(block, how):
+        return _every_output(block, released)
+    n = released.shape[1]
+    drawn = np.floor(rng.random((len(block.columns), n, how.draws)) * np.array(block.outputs)[:, None, None])
+    seen = block.seen_places(released)
+    unseen = np.isnan(seen)  # whatever place stands for them, their points are missing
+    places = np.concatenate([np.where(unseen, 0.0, seen)[:, :, None], drawn], axis=2)
+    weight = np.full((n, 1 + how.draws), (1 - 1 / block.keep) / how.draws)
+    weight[:, 0] = 1 / block.keep
+    every = Points(np.arange(n * (1 + how.draws)), {}, weight.ravel())
+    columns = [window_points(block, j, places[j].ravel(), rng) for j in range(len(block.columns))]
+    joined = product(every, *columns)
+    record = joined.record // (1 + how.draws)
+    for j in np.flatnonzero(unseen.any(axis=1)):
+        joined.columns[block.columns[j]][unseen[j, record]] = np.nan
+    return Points(record, joined.columns, joined.weight)
+
+
+def _are_few(block: WindowBlock, how: How) -> bool:
+    """Tell whether all outputs are written out: categories, or anything without windows that draws do not beat."""
+    plain = all(w == 1 for w in block.window)
+    return plain and (all(block.category) or math.prod(block.outputs) <= 1 + how.draws)
+
+
+def _every_output(block: WindowBlock, released: Array) -> Points:
+    """Return every output, with nothing drawn: `1{z = output}/kappa + (1 - 1/kappa)/outputs`."""
+    seen, n = block.seen_places(released), released.shape[1]
+    outputs = np.indices(block.outputs, dtype=float).reshape(len(block.outputs), 1, -1)
+    unseen = np.isnan(seen)[:, :, None]
+    # what is publicly missing is so at all outputs; the column's first one stands for them
+    here = ((outputs == seen[:, :, None]) | (unseen & (outputs == 0))).all(axis=0)
+    weight = here / block.keep + (1 - 1 / block.keep) / here.shape[1]
+    values = np.where(unseen | (outputs >= block.missing_place[:, :, None]), np.nan, outputs)
+    values = values * block.step[:, None, None] + block.lower[:, :, None]
+    columns = {name: np.broadcast_to(v, here.shape).ravel() for name, v in zip(block.columns, values, strict=True)}
+    return Points(np.repeat(np.arange(n), here.shape[1]), columns, weight.ravel())
+
+
+def window_points(block: WindowBlock, j: int, z: Array, rng: np.random.Generator) -> Points:
+    """Return g of one column at outputs z as signed points of v."""
+    w, low, step, numbers = block.window[j], block.bounds[j][0], block.step[j], np.arange(z.size)
+    unknown = z >= block.missing_place[j]
+    if w == 1:
+        return Points(numbers, {block.columns[j]: np.where(unknown, np.nan, low + step * z)}, np.ones(z.size))
+    lost, numbers, z = numbers[unknown], numbers[~unknown], z[~unknown]
+    q, r = np.divmod(z.astype(np.int64), w)
+    count = q.astype(np.int64)
+    owner = np.repeat(numbers, count)
+    at = np.repeat(r, count) + w * (np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count))
+    record = np.concatenate([numbers, numbers, numbers, owner, owner, lost])
+    mean = np.floor(rng.random(z.size) * w)  # of the first window, drawn: it is needed in expectation only
+    # points beyond the lattice stand for a constant: v has the value of its last point there
+    place = np.concatenate([r, np.zeros(z.size), mean, at + 1, at, np.full(lost.size, np.nan)])
+    place = np.minimum(place, block.last[j])
+    ones, wide = np.ones(z.size), np.full(owner.size, float(w))
+    weight = np.concatenate([ones, ones, -ones, wide, -wide, np.ones(lost.size)])
+    order = np.argsort(record, kind="stable")
+    return Points(record[order], {block.columns[j]: low + step * place[order]}, weight[order])
