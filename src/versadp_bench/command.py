@@ -21,7 +21,7 @@ BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BEN
 ACCURACY, COVERAGE = "accuracy", "coverage"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
 THINNED = 20
-_ENGINES = ("processes", "local")
+_ENGINES = "processes, local, dask or dask://host:port"
 
 
 @click.command()
@@ -33,7 +33,7 @@ _ENGINES = ("processes", "local")
 )
 @click.option("--again", type=click.IntRange(0), help="Fresh replications of rows of 'coverage' outside their limits.")
 @click.option("--each", is_flag=True, help="Show every coefficient of 'coverage', not the worst of a row.")
-@click.option("--engine", type=click.Choice(_ENGINES), default="processes", show_default=True, help="Where rows run.")
+@click.option("--engine", default="processes", show_default=True, help=f"Where rows run: {_ENGINES}.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def bench(
     names: tuple[str, ...],

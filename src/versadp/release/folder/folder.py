@@ -113,6 +113,11 @@ class Folder:
                     yield batch if names is None else batch.select(names)
 
     @property
+    def travels(self) -> bool:
+        """Whether handles can be read elsewhere: wherever the folder can be seen."""
+        return True
+
+    @property
     def where(self) -> str:
         """Where the records are."""
         return "on disk"
