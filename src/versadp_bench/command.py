@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from versadp.display.tables import FORMATS, render
-from versadp_bench import categories, estimation, files, foundation, privacy, windows
+from versadp_bench import categories, cluster, estimation, files, foundation, privacy, windows
 from versadp_bench.accuracy import ROWS, accuracy_table
 from versadp_bench.coverage.regimes import REGIMES
 from versadp_bench.coverage.running import FULL
@@ -16,7 +16,7 @@ from versadp_bench.coverage.table import coverage_plan, coverage_table
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_ROOMS = (foundation, privacy, estimation, windows, categories, files)
+_ROOMS = (foundation, privacy, estimation, windows, categories, files, cluster)
 BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BENCHMARKS.items()}
 ACCURACY, COVERAGE = "accuracy", "coverage"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}

@@ -30,7 +30,7 @@ def describe(
     """Describe the columns of the release in DIR: means, spreads, quantiles, shares, correlations, corrected."""
     check_level(level, "--level")  # before the work
     given = {"quantiles": quantile} if quantile else {}
-    found: Description = vdp.describe(folder, level=level, engine=engine, **given)  # type: ignore[arg-type] # quantiles alone
+    found: Description = vdp.describe(folder, level=level, engine=engine, **given)
     if style == "json":
         click.echo(json.dumps(found.to_dict()))
     elif style == "csv":

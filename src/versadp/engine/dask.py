@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0  # seconds without any worker, or without an answer of the scheduler, after which all is lost
 UNDER_WAY = 2  # items a core
+HERE: dict[str, Any] = {  # a cluster that nobody else sees
+    "threads_per_worker": 1,
+    "host": "127.0.0.1",
+    "scheduler_kwargs": {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+    "silence_logs": logging.CRITICAL,
+}
+JOINING = 10.0  # seconds in which a scheduler must answer
 _LOOK = 2.0  # seconds after which it is asked whether there is still somebody at work
 
 
@@ -75,14 +82,14 @@ class Dask:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order, with at most two items a core under way."""
         client = self._open()
-        name, waiting = f"versadp-{secrets.token_hex(8)}", deque[Any]()
+        name, sealed, waiting = f"versadp-{secrets.token_hex(8)}", _sealed(function), deque[Any]()
         with _Told():
-            work = client.submit(_hold, _sealed(function), key=name, pure=False)
+            work = client.submit(_hold, sealed, key=name, pure=False)
             most = UNDER_WAY * max(sum(client.nthreads().values()), 1)
         try:
-            for number, item in enumerate(items):
+            for number, sealed in enumerate(map(_sealed, items)):
                 with _Told():
-                    task = client.submit(_run, code_here(), work, _sealed(item), key=f"{name}-{number}", pure=False)
+                    task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False)
                 waiting.append(task)
                 if len(waiting) >= most:
                     yield self._result(waiting.popleft())
@@ -112,13 +119,7 @@ class Dask:
             client = _join(distributed, self._address)
             self._end = weakref.finalize(self, _leave, client, None)
         else:
-            cluster = distributed.LocalCluster(
-                n_workers=cores(),
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
+            cluster = distributed.LocalCluster(n_workers=cores(), **HERE)
             client = distributed.Client(cluster, set_as_default=False)
             self._end = weakref.finalize(self, _leave, client, cluster)
         try:
@@ -248,7 +249,7 @@ def _distributed() -> Any:
 
 def _join(distributed: Any, address: str) -> Any:
     try:
-        return distributed.Client(f"tcp://{address}", set_as_default=False, timeout=10)
+        return distributed.Client(f"tcp://{address}", set_as_default=False, timeout=JOINING)
     except (OSError, TimeoutError, ValueError) as problem:
         raise EngineError(
             f"there is no scheduler at {address!r} ({type(problem).__name__})", hint="start one: dask scheduler"

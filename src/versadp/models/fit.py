@@ -203,9 +203,8 @@ def fit(
         own = isinstance(first.model, CustomModel | RecordModel)
         choice = _Choice(method, extension, draws, random_state, Local() if own and engine == "auto" else runner)
 
-        def again(
-            given: Problem | None = None,
-        ) -> Answer:  # nothing that the fit has worked on is kept for who asks more
+        def again(given: Problem | None = None) -> Answer:
+            # nothing that the fit has worked on is kept for who asks more
             found = estimate(given or problem(), choice, begin)
             return found if study.labels is None else recounted(found, study)
 

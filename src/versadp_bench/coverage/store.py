@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from versadp.errors import StateError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Line = dict[str, Any]
 _NEEDED = {"rep", "outcome", "raw", "seconds"}

@@ -1,9 +1,9 @@
 """Parts that are made elsewhere: by workers that see the same folders.
 
 A worker is told where things are and never what they are: rows of the input by their numbers, the state folder by its
-path. It reads both, noises, and writes under a name that nobody else has; then the file is on the disk and gets its own
-name in one step. So a part that is made twice, by a worker that was thought to be lost, is the same bytes under the same
-name. The ledger is written by the process that sent the work, and by nobody else.
+path. It reads both, noises, and writes under a name that nobody else has; when the file is on the disk it gets its own
+name in one step. So a part that is made twice, by a worker that was thought to be lost, is the same bytes under the
+same name. The ledger is written by the process that sent the work, and by nobody else.
 """
 
 from __future__ import annotations
