@@ -6,10 +6,12 @@ process that asks share the cores of one machine.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -43,10 +45,7 @@ def _released(place: Path, rows: int) -> Path:
 
 def _worked(clients: Sequence[Any]) -> float:
     """Return the processor time of this process and of all workers, in seconds."""
-    import os
-
-    import psutil
-
+    psutil = import_module("psutil")
     pids = [pid for client in clients for pid in client.run(os.getpid).values()]
     spent = [psutil.Process(pid).cpu_times() for pid in (os.getpid(), *pids)]
     return float(sum(each.user + each.system for each in spent))
@@ -67,8 +66,7 @@ def _medians(functions: Sequence[Callable[[], object]], clients: Sequence[Any], 
 
 def _cluster(stack: ExitStack, workers: int) -> Any:
     """Start a cluster of workers with one thread each."""
-    import distributed
-
+    distributed: Any = import_module("distributed")
     cluster = stack.enter_context(distributed.LocalCluster(n_workers=workers, **HERE))
     return stack.enter_context(distributed.Client(cluster, set_as_default=False))
 
@@ -89,7 +87,7 @@ def cluster_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure
 
 
 def pass_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """One pass of a fit over the parts of a release, against reading the same columns with pyarrow on as many threads."""
+    """One pass of a fit over a release, against reading the same columns with pyarrow, on the same cores."""
     from versadp.estimation import Family
     from versadp.losses import as_loss
     from versadp.models.methods import forms_of

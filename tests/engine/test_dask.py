@@ -1,4 +1,4 @@
-"""Work on a cluster: the same bytes, names of records sent and never records, nothing told that is nobody's business."""
+"""Work on a cluster: the same bytes, and names of records are sent, never records."""
 
 import builtins
 import pickle
@@ -133,7 +133,7 @@ def test_what_moves_is_of_the_size_of_the_parameters(client, sent, tmp_path):
     assert more_back <= back + 200
     assert back < 3000  # three coefficients: a few vectors and matrices
     assert out < 30_000  # the mechanism, the formula and where things are
-    assert 16_000 * 8 > 4 * max(out, back)  # which is less than one column of the records
+    assert 4 * max(out, back) < 16_000 * 8  # which is less than one column of the records
 
 
 def test_records_in_memory_stay_where_they_are(sent):
@@ -164,7 +164,7 @@ def test_a_client_stays_its_owners(client):
 def test_who_is_not_there(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(dask, "JOINING", 0.5)
-    with pytest.raises(EngineError, match="no scheduler at '127.0.0.1:9'"):
+    with pytest.raises(EngineError, match="no scheduler at"):
         list(as_engine("dask://127.0.0.1:9").map(abs, [1]))
 
 
@@ -192,7 +192,7 @@ def test_other_code_is_refused(client, monkeypatch):
         dask._run(other, dask._sealed(abs), dask._sealed(-1))
     engine = Dask(client)
     monkeypatch.setattr(dask, "code_here", lambda: other)
-    with pytest.raises(EngineError, match="the worker .* runs another version of versadp"):
+    with pytest.raises(EngineError, match=r"the worker .* runs another version of versadp"):
         list(engine.map(abs, [-1]))
 
 

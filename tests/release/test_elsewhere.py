@@ -1,4 +1,4 @@
-"""Releases whose parts are made on a cluster: the same bytes, made twice or once, and no key in anything that is sent."""
+"""Releases whose parts are made on a cluster: the same bytes, made once or twice, and no key in what is sent."""
 
 import base64
 import shutil
@@ -61,13 +61,13 @@ def test_stretches_are_all_of_the_input(tmp_path, rows):
     for number, (start, stop) in enumerate([(0, 400), (400, 400), (400, 1000)]):
         pq.write_table(whole.slice(start, stop - start), tmp_path / f"{number}.parquet", row_group_size=130)
     source = open_source(tmp_path)
-    found = list(stretches(source.counts(), rows, empty=True))
+    found = list(stretches(source.counts(), rows, {}, empty=True))
     batches = [[batch for where in each.rows for batch in source.between(*where)] for each in found]
     assert pa.Table.from_batches([b for some in batches for b in some]).equals(whole)
     assert {sum(b.num_rows for b in some) for some in batches[:-1]} <= {rows}
     assert [each.number for each in found] == list(range(len(found)))
-    assert list(stretches([0], 5, empty=True)) == [(0, (), 0.0)]
-    assert list(stretches([0], 5, empty=False)) == []
+    assert list(stretches([0], 5, {}, empty=True)) == [(0, (), 0.0, None)]
+    assert list(stretches([0], 5, {}, empty=False)) == []
 
 
 def test_an_input_that_changes_meanwhile(tmp_path):
@@ -90,12 +90,12 @@ def errand(tmp_path):
     with State(home, make=True) as state:
         name, secret = state.new_key(KEY)
         source, check = open_fitting(folder / "data.parquet", PLAIN), state.key_check(secret)
-        yield Errand(home, check, source, made, name, scratch, 8192, 0, (), frozen=False, is_sorted=False)
+        yield Errand(home, check, source, made, name, scratch, 8192, 0, frozen=False, is_sorted=False)
 
 
 def test_a_part_that_is_made_several_times_at_once(errand):
     """As by workers that were thought to be lost: whole files, one after the other, of the same bytes."""
-    (stretch, *_) = stretches(errand.source.counts(), errand.rows, empty=True)
+    (stretch, *_) = stretches(errand.source.counts(), errand.rows, {}, empty=True)
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: make_elsewhere(errand, stretch), range(8)))
     assert len({each.file for each in made}) == 1
@@ -106,7 +106,7 @@ def test_a_part_that_is_made_several_times_at_once(errand):
 
 def test_who_comes_too_late_writes_nothing_into_a_published_release(errand, monkeypatch):
     """The folder was published while a second worker was still writing: nothing strange appears in it."""
-    (stretch, *_) = stretches(errand.source.counts(), errand.rows, empty=True)
+    (stretch, *_) = stretches(errand.source.counts(), errand.rows, {}, empty=True)
     make_elsewhere(errand, stretch)
     published = errand.folder.with_name("published")
     real = elsewhere.settle
@@ -122,7 +122,7 @@ def test_who_comes_too_late_writes_nothing_into_a_published_release(errand, monk
 
 
 def test_a_worker_that_sees_too_little(errand, tmp_path):
-    (stretch, *_) = stretches(errand.source.counts(), errand.rows, empty=True)
+    (stretch, *_) = stretches(errand.source.counts(), errand.rows, {}, empty=True)
     with pytest.raises(EngineError, match="does not see the state folder"):
         make_elsewhere(replace(errand, home=tmp_path / "nowhere"), stretch)
     with pytest.raises(EngineError, match="does not see the folder of the release"):

@@ -1,8 +1,8 @@
 """One process of a cluster, a scheduler or a worker, that a test starts, watches and kills.
 
-`python -m versadp_tests.cluster_process scheduler FILE` writes its address to a file; `... worker ADDRESS WHAT NTH WHOM`
-kills WHOM by SIGKILL, a process by its number or itself by 0, when it has done WHAT for the NTH time: "part written",
-"before rename", or "read" for some records of a release.
+`python -m versadp_tests.cluster_process scheduler FILE` writes its address to a file; `... worker ADDRESS WHAT NTH
+WHOM` kills WHOM by SIGKILL, a process by its number or itself by 0, when it has done WHAT for the NTH time: a point
+that a release passes, such as "part written", or "read" for some records of a release.
 """
 
 import asyncio
@@ -16,9 +16,15 @@ async def scheduler(file):
     from distributed import Scheduler
 
     async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address="127.0.0.1:0") as opened:
-        Path(file + ".tmp").write_text(opened.address)
-        Path(file + ".tmp").rename(file)
+        tell(Path(file), opened.address)
         await opened.finished()
+
+
+def tell(file, address):
+    """Write an address in one step."""
+    scratch = file.with_suffix(".tmp")
+    scratch.write_text(address)
+    scratch.rename(file)
 
 
 async def worker(address, what="", nth="1", whom="0"):

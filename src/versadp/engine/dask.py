@@ -1,9 +1,9 @@
 """An engine on a Dask cluster: one that it starts on this machine, one that it joins, or one of a client.
 
-What travels is a function, once a map, and items: small names of records that whoever works on them reads. Results
-come back in the order of the items and are added here, so they are those of this machine. A few items a core are under
-way at a time. What a lost worker was doing is done again by another: every function that we send is pure, or writes the
-same bytes under the same name.
+What travels is a function and an item: a small name of records that whoever works on it reads. Results come back in
+the order of the items and are added here, so they are those of this machine. A few items a core are under way at a
+time. What a lost worker was doing is done again by another: every function that we send is pure, or writes the same
+bytes under the same name.
 
 Functions and items are sealed: what they hold shows neither in the cluster's logs nor on its dashboard.
 """
@@ -82,9 +82,8 @@ class Dask:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order, with at most two items a core under way."""
         client = self._open()
-        name, sealed, waiting = f"versadp-{secrets.token_hex(8)}", _sealed(function), deque[Any]()
+        name, work, waiting = f"versadp-{secrets.token_hex(8)}", _sealed(function), deque[Any]()
         with _Told():
-            work = client.submit(_hold, sealed, key=name, pure=False)
             most = UNDER_WAY * max(sum(client.nthreads().values()), 1)
         try:
             for number, sealed in enumerate(map(_sealed, items)):
@@ -95,6 +94,9 @@ class Dask:
                     yield self._result(waiting.popleft())
             while waiting:
                 yield self._result(waiting.popleft())
+        except KeyboardInterrupt:  # nobody wants to wait then
+            waiting.clear()
+            raise
         finally:  # also when the caller stops early or an item fails: nothing keeps running behind its back
             self._settle(waiting)
 
@@ -169,11 +171,6 @@ def _sealed(thing: object) -> Sealed:
     import cloudpickle
 
     return Sealed(cloudpickle.dumps(thing))
-
-
-def _hold(work: Sealed) -> Sealed:
-    """Keep a function on the cluster: a worker that is lost is no loss, and each fetches it once."""
-    return work
 
 
 @lru_cache(maxsize=2)

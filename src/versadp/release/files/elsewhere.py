@@ -24,7 +24,7 @@ from versadp.release.folder.manifest import PartFile
 from versadp.release.ledger.state import read_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from versadp.release.files.part import Made
@@ -35,19 +35,20 @@ if TYPE_CHECKING:
 
 
 class Stretch(NamedTuple):
-    """The rows of the input that make one part: of some files, by number, from a row to another."""
+    """The rows of the input that make one part, of files by number, from a row to another; and what is known of it."""
 
     number: int
     rows: tuple[tuple[int, int, int], ...]
     share: float
+    known: Part | None = None
 
 
-def stretches(counts: list[int], rows: int, *, empty: bool) -> Iterator[Stretch]:
+def stretches(counts: list[int], rows: int, known: Mapping[int, Part], *, empty: bool) -> Iterator[Stretch]:
     """Yield stretches of just `rows` records out of files with so many, the last perhaps shorter.
 
     Examples
     --------
-    >>> [each.rows for each in stretches([5, 2], 4, empty=False)]
+    >>> [each.rows for each in stretches([5, 2], 4, {}, empty=False)]
     [((0, 0, 4),), ((0, 4, 5), (1, 0, 2))]
     """
     total = sum(counts)
@@ -58,7 +59,8 @@ def stretches(counts: list[int], rows: int, *, empty: bool) -> Iterator[Stretch]
             (file, max(start - first, 0), min(stop - first, count))
             for file, (first, count) in enumerate(zip(starts, counts, strict=True))
         )
-        yield Stretch(number, tuple(each for each in inside if each[1] < each[2]), stop / max(total, 1))
+        there = tuple(each for each in inside if each[1] < each[2])
+        yield Stretch(number, there, stop / max(total, 1), known.get(number))
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,11 @@ class Errand:
     folder: Path
     rows: int
     offset: int
-    known: tuple[Part, ...]
     frozen: bool
     is_sorted: bool
 
-    def job(self) -> Job:
-        """Return the job, with the secrets that are read here."""
+    def job(self, stretch: Stretch) -> Job:
+        """Return the job of a part, with the secrets that are read here."""
         for place, what in ((self.home, "state folder"), (self.folder.parent, "folder of the release")):
             if not place.is_dir():
                 raise EngineError(
@@ -95,7 +96,8 @@ class Errand:
                 )
         key, digest_key = read_secrets(self.home, self.release, self.check)
         stream = keystream(key, self.mechanism.parameters)
-        rest = self.folder, self.rows, self.offset, self.known, self.frozen, self.is_sorted
+        known = {} if stretch.known is None else {stretch.number: stretch.known}
+        rest = self.folder, self.rows, self.offset, known, self.frozen, self.is_sorted
         return Job(self.mechanism, stream, digest_key, self.release, *rest, apart=True)
 
 
@@ -103,7 +105,7 @@ def make_elsewhere(errand: Errand, stretch: Stretch) -> Made:
     """Read, noise and write a part, and give it its name."""
     batches = [batch for where in stretch.rows for batch in errand.source.between(*where)]
     table = pa.Table.from_batches(batches, schema=errand.source.columns)
-    made = make_part(errand.job(), Piece(stretch.number, table, None, stretch.share))
+    made = make_part(errand.job(stretch), Piece(stretch.number, table, None, stretch.share))
     if made.scratch is None:
         return made
     with writing():

@@ -23,7 +23,7 @@ from versadp.release.path.order import count_alike
 from versadp.release.path.table import read_table, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from versadp.noise.words import Keystream
@@ -51,7 +51,7 @@ class Job:
     folder: Path
     rows: int
     offset: int
-    known: tuple[Part, ...]
+    known: Mapping[int, Part]
     frozen: bool = False
     is_sorted: bool = False
     apart: bool = False
@@ -87,12 +87,12 @@ class Made:
 
 def make_part(job: Job, piece: Piece) -> Made:
     """Noise a part and write it; digest and noise share one pass over the records."""
-    path, known = job.path(piece), job.known[piece.number : piece.number + 1]
+    path, known = job.path(piece), job.known.get(piece.number)
     digest = PartDigest(job.digest_key, job.release, job.offset + piece.number)
     outside: Counter[str] = Counter()
     alike: list[pa.Table | None] = []
     scratch = None
-    if known and job.has(known[0]):
+    if known is not None and job.has(known):
         for table, at in _tables(job, piece, outside, alike):
             witness_table(job.mechanism.layout, table, at, digest)
             digest.rest(table, at)

@@ -143,9 +143,10 @@ class Run:
         if not is_far(engine) or self.mechanism.schema.id is not None or not source.has_places:
             yield from nearby(engine).map(partial(make_part, job), self._pieces(job, empty=empty))
             return
-        rest = job.folder, job.rows, job.offset, job.known, job.frozen, job.is_sorted
+        rest = job.folder, job.rows, job.offset, job.frozen, job.is_sorted
         errand = Errand(self.state.folder, self.history.begin.check, source, job.mechanism, job.release, *rest)
-        for part in engine.map(partial(make_elsewhere, errand), stretches(source.counts(), job.rows, empty=empty)):
+        asked = stretches(source.counts(), job.rows, job.known, empty=empty)
+        for part in engine.map(partial(make_elsewhere, errand), asked):
             yield part
             if self.feed.progress is not None:
                 self.feed.progress(part.share)
@@ -188,7 +189,7 @@ class Run:
         offset = sum(len(intake.parts) for intake in earlier)
         rows = part_rows(self.mechanism.schema, folders.PART_ROWS)
         assert rows % SLAB_ROWS == 0
-        key, known = self.state.digest_key, self.intake.parts
+        key, known = self.state.digest_key, dict(enumerate(self.intake.parts))
         return Job(self.mechanism, stream, key, self.name, scratch, rows, offset, known, frozen, self.is_sorted)
 
     def _make_scratch(self, scratch: Path) -> None:
