@@ -87,6 +87,10 @@ class SpentError(VersadpError, ValueError):
     """The people in a table were released before, and releasing them again was not asked for or not paid for."""
 
 
+class EngineError(VersadpError, RuntimeError):
+    """Whoever was to do the work is lost, cannot be reached or runs other code."""
+
+
 class MissingExtraError(VersadpError, ImportError):
     """An optional dependency is not installed."""
 

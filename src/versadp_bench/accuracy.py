@@ -10,7 +10,7 @@ import numpy as np
 
 import versadp as vdp
 from versadp.display.progress import bar
-from versadp.engine import as_engine
+from versadp.engine import at_work
 from versadp.errors import InsecureWarning
 from versadp_bench.categories import CATEGORIES, CategorySetting
 from versadp_bench.likelihood import LIKELIHOOD
@@ -90,8 +90,8 @@ def accuracy_row(
     row, truth = ROWS[name], true_values(name)
     work = partial(_one_thread, partial(replicate, name, method, draws))
     outcomes = []
-    with bar(f"{name}, {method}") as tell:
-        for outcome in as_engine(engine).map(work, range(reps)):
+    with bar(f"{name}, {method}") as tell, at_work(engine) as runner:
+        for outcome in runner.map(work, range(reps)):
             outcomes.append(outcome)
             tell(len(outcomes) / reps)
     estimates, ends = np.array([o[0] for o in outcomes]), np.array([o[1] for o in outcomes])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from versadp.display.tables import FORMATS, render
-from versadp_bench import categories, estimation, files, foundation, privacy, windows
+from versadp_bench import categories, cluster, estimation, files, foundation, privacy, windows
 from versadp_bench.accuracy import ROWS, accuracy_table
 from versadp_bench.coverage.regimes import REGIMES
 from versadp_bench.coverage.running import FULL
@@ -16,12 +16,12 @@ from versadp_bench.coverage.table import coverage_plan, coverage_table
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_ROOMS = (foundation, privacy, estimation, windows, categories, files)
+_ROOMS = (foundation, privacy, estimation, windows, categories, files, cluster)
 BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BENCHMARKS.items()}
 ACCURACY, COVERAGE = "accuracy", "coverage"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
 THINNED = 20
-_ENGINES = ("processes", "local")
+_ENGINES = "processes, local, dask or dask://host:port"
 
 
 @click.command()
@@ -33,7 +33,7 @@ _ENGINES = ("processes", "local")
 )
 @click.option("--again", type=click.IntRange(0), help="Fresh replications of rows of 'coverage' outside their limits.")
 @click.option("--each", is_flag=True, help="Show every coefficient of 'coverage', not the worst of a row.")
-@click.option("--engine", type=click.Choice(_ENGINES), default="processes", show_default=True, help="Where rows run.")
+@click.option("--engine", default="processes", show_default=True, help=f"Where rows run: {_ENGINES}.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def bench(
     names: tuple[str, ...],

@@ -32,7 +32,10 @@ DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw a picture into this file.")
 @click.option("--out", type=click.Path(file_okay=False), help="Keep replications here; a rerun continues.")
 @click.option(
-    "--engine", type=click.Choice(["processes", "local"]), default="processes", show_default=True, help="Where to run."
+    "--engine",
+    default="processes",
+    show_default=True,
+    help="Where to run: processes, local, dask or dask://host:port.",
 )
 def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | None, **options: Any) -> None:
     """Make a table or figure of the paper again: published figure, ours, Monte Carlo error, and whether they agree."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versadp.display.progress import bar
-from versadp.engine import as_engine
+from versadp.engine import at_work
 from versadp_experiments.cells import cells
 from versadp_experiments.replication import Job, work
 from versadp_experiments.store import Store
@@ -67,15 +67,15 @@ def run(plan: Plan, out: str | Path | None = None, engine: str = "processes") ->
     out : str or Path, optional
         Folder where replications are kept; none keeps nothing.
     engine : str
-        "processes" uses all cores.
+        "processes" uses all cores, "dask" and "dask://host:port" a cluster.
     """
     header = {"table": plan.table, "seed": plan.seed, "reading": plan.reading, "format": 1}
     path = None if out is None else Path(out) / f"{plan.table}-{plan.reading}-{plan.seed}.jsonl"
     store = Store(path, header)
     left = list(jobs(plan, store))
     done, total = 0, sum(len(job.reps) for job in left)
-    with bar(f"{plan.table}, {total} replications") as tell:
-        for lines in as_engine(engine).map(work, left) if left else ():
+    with bar(f"{plan.table}, {total} replications") as tell, at_work(engine) as runner:
+        for lines in runner.map(work, left) if left else ():
             store.add(lines)
             done += len(lines)
             tell(done / total)

@@ -175,7 +175,7 @@ def test_states_and_jobs_cannot_be_pickled(tmp_path):
 
     pd.DataFrame({"pid": ["a"], "x": [1.0], "c": ["a"], "p": [1], "t": ["u"]}).to_parquet(tmp_path / "d.parquet")
     release_file(tmp_path / "d.parquet", tmp_path / "out", MECH)
-    job = Job(MECH, keystream(vdp.fresh_key(), b""), b"secret", "r", tmp_path, 8192, 0, ())
+    job = Job(MECH, keystream(vdp.fresh_key(), b""), b"secret", "r", tmp_path, 8192, 0, {})
     assert "secret" not in repr(job)
     with State(tmp_path / "home" / "versadp" / "default") as state:
         for thing in (state, job):

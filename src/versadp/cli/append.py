@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import versadp as vdp
-from versadp.cli.options import style_option
+from versadp.cli.options import engine_option, style_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.append import append_file
@@ -27,15 +27,16 @@ from versadp.release.files.append import append_file
     help="People released before with another record.",
 )
 @click.option("--restart", is_flag=True, help="Give up an unfinished append and begin anew.")
+@engine_option
 @style_option
-def append(folder: Path, more: Path, state: Path | None, again: str, restart: bool, style: str) -> None:
+def append(folder: Path, more: Path, state: Path | None, again: str, restart: bool, engine: str, style: str) -> None:
     """Add the people in MORE to a release; its schema must have an id.
 
     People who are in it already with the same record are skipped. If the command is interrupted, run it again.
     """
     with warnings.catch_warnings(record=True) as caught, bar("appending") as tell:
         warnings.simplefilter("always", vdp.errors.VersadpWarning)
-        result = append_file(folder, more, state=state, again=again, restart=restart, progress=tell)
+        result = append_file(folder, more, state=state, again=again, restart=restart, engine=engine, progress=tell)
     for warning in caught:
         click.echo(f"versadp: {warning.message}", err=True)
     if style != "text":

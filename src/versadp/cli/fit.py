@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import style_option
+from versadp.cli.options import engine_option, style_option
 from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--random-state", type=int, default=0, show_default=True, help="Seed of the second randomisations.")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the results to a JSON file too.")
+@engine_option
 @style_option
 def fit(
     folder: Path,

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 style_option = click.option(
     "--format", "style", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print."
 )
+engine_option = click.option(
+    "--engine",
+    default="auto",
+    show_default=True,
+    metavar="WHERE",
+    help="Where the work runs: auto, local, threads, dask (a cluster of this machine), dask://host:port.",
+)
 unit_option = click.option(
     "--unit",
     type=click.Choice(["record", "attribute"]),

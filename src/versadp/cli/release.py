@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import percentages, style_option, unit_option
+from versadp.cli.options import engine_option, percentages, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.release import AGAIN, release_file
@@ -37,6 +37,7 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option("--budget-delta", type=float, help="... said when the state folder is first used.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished release and begin anew.")
 @unit_option
+@engine_option
 @style_option
 def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> None:
     """Add noise to every record of DATA, once, and write the release to a new folder.
@@ -58,6 +59,7 @@ def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> 
             target=target,
             budget=_pair("budget-epsilon", "budget-delta", options["budget_epsilon"], options["budget_delta"]),
             restart=options["restart"],
+            engine=options["engine"],
             progress=tell,
         )
     for warning in caught:

@@ -45,6 +45,26 @@ class Engine(Protocol):
         ...
 
 
+def nearby(engine: Engine) -> Engine:
+    """Return the engine for what is in this process's memory: itself, unless what it works on is sent elsewhere.
+
+    An engine that sends items elsewhere says so by an attribute `nearby`, an engine that does not.
+
+    Examples
+    --------
+    >>> from versadp.engine import Local
+    >>> nearby(Local())
+    Local(name='local')
+    """
+    found: Engine = getattr(engine, "nearby", engine)
+    return found
+
+
+def is_far(engine: Engine) -> bool:
+    """Tell whether an engine sends items elsewhere, so that names of records go to it and never records."""
+    return nearby(engine) is not engine
+
+
 def add_up(results: Iterable[Result]) -> Result | None:
     """Return the sum of results, added in the order in which they come: the same rounding on every engine.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from versadp.engine.base import Engine
+from versadp.engine.dask import Dask
 from versadp.engine.local import Local, Pool, cores
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Factory = Callable[[], Engine]
 
@@ -24,7 +26,9 @@ ENGINES: dict[str, Factory] = {
     "local": Local,
     "threads": lambda: Pool("threads", cores()),
     "processes": lambda: Pool("processes", cores()),
+    "dask": Dask,
 }
+ADDRESSED: dict[str, Callable[[str], Engine]] = {"dask": Dask}  # what stands before :// and the address of a cluster
 
 
 def register(name: str, factory: Factory) -> None:
@@ -53,8 +57,8 @@ def register(name: str, factory: Factory) -> None:
     ENGINES[name] = factory
 
 
-def as_engine(engine: str | Engine) -> Engine:
-    """Return an engine from its name, or as it is.
+def as_engine(engine: str | Engine | Any) -> Engine:
+    """Return an engine from its name, its address or a client of a cluster; or as it is.
 
     Examples
     --------
@@ -64,10 +68,15 @@ def as_engine(engine: str | Engine) -> Engine:
     Traceback (most recent call last):
     ...
     versadp.errors.ParameterError: there is no engine 'cloud'
-      hint: choose from auto, local, threads, processes, or give an engine of your own
+      hint: choose from auto, local, threads, processes, dask, or give an engine of your own
+    >>> as_engine("dask://127.0.0.1:8786")
+    Dask('127.0.0.1:8786')
     """
-    found: object = engine
+    found: object = Dask(engine) if _is_client(engine) else engine
     if isinstance(engine, str):
+        kind, mark, address = engine.partition("://")
+        if mark and kind in ADDRESSED:
+            return ADDRESSED[kind](address)
         if engine not in ENGINES:
             known = ", ".join(ENGINES)
             raise ParameterError(
@@ -80,3 +89,26 @@ def as_engine(engine: str | Engine) -> Engine:
             f"{what} is no engine: it needs a name, `map` and `sum`", hint="see versadp.engine.Engine for an example"
         )
     return found
+
+
+def _is_client(engine: object) -> bool:
+    """Tell a client of Dask, without importing what may not be there."""
+    return any((kind.__module__, kind.__name__) == ("distributed.client", "Client") for kind in type(engine).__mro__)
+
+
+@contextmanager
+def at_work(engine: str | Engine | Any) -> Iterator[Engine]:
+    """Give an engine for the length of some work; what was opened for it is closed after it.
+
+    Examples
+    --------
+    >>> with at_work("local") as engine:
+    ...     engine.sum(abs, [-1, 2])
+    3
+    """
+    found = as_engine(engine)
+    try:
+        yield found
+    finally:
+        if found is not engine and hasattr(found, "close"):
+            found.close()

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from versadp.engine import Local
+from versadp.engine import add_up, is_far, nearby
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +52,11 @@ class Source(Protocol):
     @property
     def rows(self) -> int:
         """Number of records."""
+        ...
+
+    @property
+    def travels(self) -> bool:
+        """Whether handles mean the same elsewhere; those of records in memory do not."""
         ...
 
     def handles(self) -> Sequence[Any]:
@@ -116,24 +121,29 @@ class Family:
         return Moments(n, score / n, (outer / n).reshape(shape), (total + total.T) / (2 * n))
 
     def total(self, task: Summing) -> Any:
-        """Return the sums that a task takes, over all records."""
-        if self._few():
-            totals = self.engine.sum(task.sums, self._prepared())
-        else:
-            totals = self.engine.sum(partial(sums_of, task, self.forms, self.seed, self.source), self.source.handles())
+        """Return the sums that a task takes, over all records: lot by lot, in the same order wherever they are."""
+        totals = self._runner.sum(task.sums, self._prepared()) if self._few() else add_up(self._read(task.sums))
         assert totals is not None
         return totals
 
     def each(self, function: Callable[[Prepared], Array]) -> list[Array]:
         """Return what a function makes of each lot of records, prepared."""
-        if self._few():
-            return list(self.engine.map(function, self._prepared()))
-        work = partial(_each_of, function, self.forms, self.seed, self.source)
-        return [each for several in self.engine.map(work, self.source.handles()) for each in several]
+        return list(self._runner.map(function, self._prepared()) if self._few() else self._read(function))
+
+    def _read(self, function: Callable[[Prepared], Any]) -> Iterator[Any]:
+        """Yield what a function makes of each lot of records, read where it is worked on."""
+        work = partial(of_lots, function, self.forms, self.seed, self.source)
+        return (each for several in self._runner.map(work, self.source.handles()) for each in several)
+
+    @property
+    def _runner(self) -> Engine:
+        """Who does the work: records that are in memory stay where they are."""
+        return self.engine if is_far(self.engine) and self.source.travels else nearby(self.engine)
 
     def _few(self) -> bool:
-        """Tell whether draws are few enough to be kept between passes; if not, they are drawn again in each."""
-        return self.source.rows * sum(getattr(form, "points", 1) for form in self.forms) <= KEPT_NUMBERS
+        """Tell whether draws are few enough to be kept here between passes; if not, they are drawn again in each."""
+        few = self.source.rows * sum(getattr(form, "points", 1) for form in self.forms) <= KEPT_NUMBERS
+        return few and not is_far(self._runner)
 
     def _prepared(self) -> list[Prepared]:
         if self._kept is None:
@@ -164,21 +174,11 @@ def draw(forms: tuple[Form, ...], seed: int, number: int, records: Records) -> P
     return [form.prepare(records, np.random.default_rng([seed, number, k])) for k, form in enumerate(forms)]
 
 
-def sums_of(task: Summing, forms: tuple[Form, ...], seed: int, source: Source, handle: Any) -> tuple[Any, ...]:
-    """Return the sums over the records of a handle, read here."""
-    total = Local().sum(task.sums, _lots(forms, seed, source, handle))
-    assert total is not None
-    return total
-
-
-def _each_of(
-    function: Callable[[Prepared], Array], forms: tuple[Form, ...], seed: int, source: Source, handle: Any
-) -> list[Array]:
-    return [function(lot) for lot in _lots(forms, seed, source, handle)]
-
-
-def _lots(forms: tuple[Form, ...], seed: int, source: Source, handle: Any) -> Iterable[Prepared]:
-    return (draw(forms, seed, number, records) for number, records in source.read(handle))
+def of_lots(
+    function: Callable[[Prepared], Any], forms: tuple[Form, ...], seed: int, source: Source, handle: Any
+) -> list[Any]:
+    """Return what a function makes of each lot of a handle, read here."""
+    return [function(draw(forms, seed, number, records)) for number, records in source.read(handle)]
 
 
 @dataclass(frozen=True)

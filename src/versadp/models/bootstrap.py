@@ -14,6 +14,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.display.progress import bar
+from versadp.engine import at_work
 from versadp.errors import EstimationError
 from versadp.inference.checks import check_level
 from versadp.models.fit import fit
@@ -76,11 +77,11 @@ def bootstrap(
     n = len(opened)
     rng = np.random.default_rng([random_state, 0xB007])  # no stream that a user may have drawn data from
     found = []
-    with bar("bootstrap") as tell:
+    with bar("bootstrap") as tell, at_work(options.pop("engine", "auto")) as engine:
         for done in range(reps):
             weights = rng.multinomial(n, np.full(n, 1 / n)).astype(float)
             # the same draws each time: a record's draws belong to the record
-            found.append(fit(opened, formula, weights=weights, random_state=random_state, **options))
+            found.append(fit(opened, formula, weights=weights, random_state=random_state, engine=engine, **options))
             tell((done + 1) / reps)
     kept = [np.asarray(result.params) for result in found if result.converged]
     if len(kept) < 2:

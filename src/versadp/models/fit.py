@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
-from versadp.engine import as_engine
+from versadp.engine import Local, at_work, is_far
 from versadp.errors import ParameterError, near
 from versadp.estimation import (
     Asked,
@@ -147,7 +147,9 @@ def fit(
     random_state : int
         Of the draws.
     engine : str or Engine
-        Where the work runs: "local" or "threads"; "auto" is threads, and one thread for functions of yours.
+        Where the work runs: "local" or "threads"; "auto" is threads, and one thread for functions of yours. "dask"
+        starts a cluster on this machine for a release on disk, "dask://host:port" joins one, and so does a client;
+        what is in memory is worked on here.
 
     Returns
     -------
@@ -170,13 +172,8 @@ def fit(
     inputs.whole("random_state", random_state, 0)
     if method not in METHODS:
         raise ParameterError(f"there is no method {method!r}", hint=near(method, METHODS))
-    if as_engine(engine).name == "processes":
-        raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
     begin = None if start is None else vector("start", start)
     minimised = as_loss(loss)
-    if method == "likelihood":
-        refuse_options(extension=extension, start=start, weights=weights, offset=offset, groups=groups, subset=subset)
-        return fit_likelihood(opened, formula, minimised, as_engine(engine))
     about: dict[str, Any] = {
         "weight_type": weight_type,
         "offset": offset,
@@ -184,44 +181,54 @@ def fit(
         "groups": groups,
         "subset": subset,
     }
-    study = make_study(opened, formula, minimised, weights=weights, **about)
-    size = None if begin is None else begin.size
-    free = extension is None and method in {"efficient", "naive"}
+    with at_work(engine) as runner:
+        if runner.name == "processes":
+            raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
+        if method == "likelihood":
+            refuse_options(
+                extension=extension, start=start, weights=weights, offset=offset, groups=groups, subset=subset
+            )
+            return fit_likelihood(opened, formula, minimised, runner)
+        study = make_study(opened, formula, minimised, weights=weights, **about)
+        size = None if begin is None else begin.size
+        free = extension is None and method in {"efficient", "naive"}
+        keep = not (is_far(runner) and study.release.on_disk)  # who is far reads for itself
 
-    def problem() -> Problem:
-        made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free)
-        return made if study.labels is None else replace(made, source=made.source.labelled(study.labels))
+        def problem() -> Problem:
+            made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free, keep=keep)
+            return made if study.labels is None else replace(made, source=made.source.labelled(study.labels))
 
-    first = problem()
-    # functions of a user need not be safe on threads
-    own = isinstance(first.model, CustomModel | RecordModel)
-    choice = _Choice(method, extension, draws, random_state, as_engine("local" if own and engine == "auto" else engine))
+        first = problem()
+        # functions of a user need not be safe on threads
+        own = isinstance(first.model, CustomModel | RecordModel)
+        choice = _Choice(method, extension, draws, random_state, Local() if own and engine == "auto" else runner)
 
-    def again(given: Problem | None = None) -> Answer:  # nothing that the fit has worked on is kept for who asks more
-        found = estimate(given or problem(), choice, begin)
-        return found if study.labels is None else recounted(found, study)
+        def again(given: Problem | None = None) -> Answer:
+            # nothing that the fit has worked on is kept for who asks more
+            found = estimate(given or problem(), choice, begin)
+            return found if study.labels is None else recounted(found, study)
 
-    def refit(**changed: Any) -> Results:
-        options = {"formula": formula, "loss": loss, "method": method, "weights": weights, "random_state": random_state}
-        return fit(opened, **(options | about | {"engine": engine} | changed))
+        def refit(**changed: Any) -> Results:
+            options = {"formula": formula, "loss": loss, "method": method, "weights": weights}
+            return fit(opened, **(options | about | {"random_state": random_state, "engine": engine} | changed))
 
-    asked_more = Further(study, again, refit, str(getattr(minimised, "link", None)), method, minimised.name)
-    return results(
-        study.release,
-        again(first),
-        again,
-        method=method,
-        loss=minimised,
-        seed=random_state,
-        shown=formula,
-        study=study,
-        further=asked_more,
-    )
+        asked_more = Further(study, again, refit, str(getattr(minimised, "link", None)), method, minimised.name)
+        return results(
+            study.release,
+            again(first),
+            again,
+            method=method,
+            loss=minimised,
+            seed=random_state,
+            shown=formula,
+            study=study,
+            further=asked_more,
+        )
 
 
 def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     """Fit a problem. A loss with kinks that fails is smoothed more; a user's is tried from where it began, too."""
-    sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), choice.seed)
+    sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), choice.seed, choice.engine)
     if problem.quantile is not None:
         if begin is not None:
             _sized(begin, problem)

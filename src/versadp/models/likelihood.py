@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.engine.base import add_up
+from versadp.engine import add_up, is_far, nearby
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
 from versadp.estimation.likelihood import total
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.estimation.likelihood import Lot
     from versadp.estimation.mixture import Mixed, Sums
+    from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
 
     Array = NDArray[np.float64]
@@ -65,13 +66,16 @@ def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Eng
             f"{n:,} records against {points:,} points are more than a likelihood serves",
             hint=f"use method 'efficient', or a random part of {LIMIT // points:,} records",
         )
-    lots = [lot for handle in release.handles() for lot in paired.read(handle)] if n * points <= KEPT else None
+    runner = engine if is_far(engine) and release.on_disk else nearby(engine)
+    keep = n * points <= KEPT and not is_far(runner)
+    lots = [lot for handle in release.handles() for lot in paired.read(handle)] if keep else None
     likelihood = paired.likelihood
 
     def over_all(work: Callable[[Lot], Any]) -> Sums:
         if lots is not None:
-            return total(engine.sum(work, lots))
-        return total(engine.sum(lambda handle: add_up(map(work, paired.read(handle))), list(release.handles())))
+            return total(runner.sum(work, lots))
+        found = runner.map(partial(_of_lots, paired, work), list(release.handles()))
+        return total(add_up(each for several in found for each in several))
 
     def sums(eta: Array, weights: Array) -> Sums:
         return over_all(partial(likelihood.sums, eta=eta, weights=weights))
@@ -83,6 +87,11 @@ def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Eng
         there = over_all(lambda lot: richer.sums(lot.richer(), eta, found.weights))
         test = SpecificationTest.of(*score_test(there, added))
     return _results(paired, found, loss, test)
+
+
+def _of_lots(paired: Paired, work: Callable[[Lot], Any], handle: Handle) -> list[Any]:
+    """Return what a function makes of each lot of a handle, read here."""
+    return [work(lot) for lot in paired.read(handle)]
 
 
 def refuse_options(**given: object) -> None:

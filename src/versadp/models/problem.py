@@ -25,6 +25,7 @@ from versadp.correction import (
     ShareModel,
 )
 from versadp.correction.model import finite
+from versadp.engine import Local, is_far
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
 from versadp.formula.design import CODED, MIXED, PUBLIC, Design, make_design
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.engine import Engine
     from versadp.formula.design import Part
     from versadp.losses import IndexLoss, Multinomial, Share
     from versadp.losses.expansion import Expansion
@@ -107,16 +109,18 @@ class Problem:
         """Return the user's coefficients in the units of the fit."""
         return np.asarray(np.linalg.solve(self.scale, theta - self.shift), dtype=float)
 
-    def sample(self, rows: int, seed: int) -> Records:
+    def sample(self, rows: int, seed: int, engine: Engine | None = None) -> Records:
         """Return a random part of the records, in memory."""
-        rng, left, total = np.random.default_rng([seed, 0xFEED]), rows, self.source.rows
-        chosen = []
+        rng, left, total, asked = np.random.default_rng([seed, 0xFEED]), rows, self.source.rows, []
         for item in self.source.handles():
-            for _, lot in self.source.read(item):  # type: ignore[arg-type] # an item of its own
-                take = min(left, int(rng.hypergeometric(lot.rows, max(total - lot.rows, 0), min(left, total))))
-                chosen.append(lot.take(np.sort(rng.choice(lot.rows, take, replace=False))))
-                left, total = left - take, total - lot.rows
-        together = Records.joined(chosen)
+            chosen = []
+            for size in self.source.sizes(item):  # type: ignore[arg-type] # an item of its own
+                take = min(left, int(rng.hypergeometric(size, max(total - size, 0), min(left, total))))
+                chosen.append(np.sort(rng.choice(size, take, replace=False)))
+                left, total = left - take, total - size
+            asked.append((item, chosen))
+        runner = engine if engine is not None and is_far(engine) and self.source.travels else Local()
+        together = Records.joined([lot for lots in runner.map(self.source.take, asked) for lot in lots])  # type: ignore[arg-type] # items of its own
         # a part is in random order; all of the records are in their own
         return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
 
@@ -139,6 +143,7 @@ def make_problem(
     size: int | None,
     *,
     free: bool = True,
+    keep: bool = True,
 ) -> Problem:
     """Return the problem of fitting a loss to a release.
 
@@ -154,7 +159,16 @@ def make_problem(
         Number of parameters of a user's loss.
     free : bool
         True if the form of the correction is ours to choose.
+    keep : bool
+        Read records of moderate size once and keep them.
     """
+    problem = _made(release, formula, loss, weights, size, free=free)
+    return replace(problem, source=problem.source.kept()) if keep else problem
+
+
+def _made(
+    release: Release, formula: str | None, loss: Any, weights: Array | None, size: int | None, *, free: bool
+) -> Problem:
     schema = release.mechanism.schema
     if loss.needs_formula == (formula is None):
         raise ParameterError(
@@ -214,10 +228,10 @@ def _bounds(column: Any) -> tuple[float, float]:
     return (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, len(column.levels) - 1.0)
 
 
-def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseSource | MemorySource:
+def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseSource:
     columns = release.mechanism.schema.columns
     dates = {name: c for name in reader.units.names if isinstance(c := columns.get(name), Dates)}
-    return ReleaseSource(release, replace(reader, raw=reader.units.exact_rate is None, dates=dates), weights).kept()
+    return ReleaseSource(release, replace(reader, raw=reader.units.exact_rate is None, dates=dates), weights)
 
 
 def _formula_problem(
@@ -250,7 +264,7 @@ def _formula_problem(
     else:
         every, model = (np.arange(size),), FormulaModel(loss, design, units)
         if design.response in {MIXED, CODED}:
-            model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])  # type: ignore[arg-type] # an item of its own
+            model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])
         problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
     return replace(problem, nullable=nullable, rounded=_rounded(touched, schema))
 

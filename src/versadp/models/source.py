@@ -7,7 +7,7 @@ reads only the columns that the model uses. A release of moderate size is read o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -111,6 +111,15 @@ class Reader:
         return numbers_of(pc.index_in(column, value_set=levels))
 
 
+class Numbered(NamedTuple):
+    """A handle with the number of its first lot, and what belongs to its records beside them."""
+
+    number: int
+    handle: Handle
+    weights: Array | None = None
+    labels: Array | None = None
+
+
 @dataclass(frozen=True)
 class ReleaseSource:
     """A release, read handle by handle in every pass."""
@@ -125,24 +134,32 @@ class ReleaseSource:
         """Number of records."""
         return len(self.release)
 
-    def handles(self) -> list[tuple[int, Handle]]:
+    @property
+    def travels(self) -> bool:
+        """Whether handles mean the same elsewhere: those of a folder do."""
+        return self.release.on_disk
+
+    def handles(self) -> list[Numbered]:
         """Return each handle with the number of its first lot of records."""
         numbered, number = [], 0
         for handle in self.release.handles():
-            numbered.append((number, handle))
+            own = slice(handle.first, handle.first + handle.rows)
+            beside = [None if each is None else each[own] for each in (self.weights, self.labels)]
+            numbered.append(Numbered(number, handle, *beside))
             number += -(-handle.rows // LOT_ROWS)
         return numbered
 
-    def read(self, item: tuple[int, Handle]) -> Iterator[tuple[int, Records]]:
+    def read(self, item: Numbered) -> Iterator[tuple[int, Records]]:
         """Yield the records of a handle, lot by lot, each with its number."""
-        number, handle = item
-        table = self.release.read(handle, self.reader.columns)
-        for k, start in enumerate(range(0, handle.rows, LOT_ROWS)):
-            some = table.slice(start, LOT_ROWS).combine_chunks()
-            first = handle.first + start
-            own = slice(first, first + some.num_rows)
-            records = self.reader.records(some, None if self.weights is None else self.weights[own])
-            yield number + k, records if self.labels is None else replace(records, label=self.labels[own])
+        table = self.release.read(item.handle, self.reader.columns)
+        for k, start in enumerate(range(0, item.handle.rows, LOT_ROWS)):
+            some, own = table.slice(start, LOT_ROWS).combine_chunks(), slice(start, start + LOT_ROWS)
+            records = self.reader.records(some, None if item.weights is None else item.weights[own])
+            yield item.number + k, records if item.labels is None else replace(records, label=item.labels[own])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without what belongs to each record: handles carry their own."""
+        return self.__dict__ | {"weights": None, "labels": None}
 
     def labelled(self, labels: Array) -> ReleaseSource:
         """Return the same records, each with a label."""
@@ -153,6 +170,16 @@ class ReleaseSource:
         if self.rows * len(self.reader.columns) > KEPT_CELLS:
             return self
         return MemorySource(tuple(records for item in self.handles() for _, records in self.read(item)))
+
+    def sizes(self, item: Numbered) -> list[int]:
+        """Return how many records the lots of a handle have, without reading them."""
+        rows = item.handle.rows
+        return [min(LOT_ROWS, rows - start) for start in range(0, rows, LOT_ROWS)]
+
+    def take(self, asked: tuple[Numbered, list[NDArray[np.int64]]]) -> list[Records]:
+        """Return some records of each lot of a handle."""
+        item, chosen = asked
+        return [lot.take(some) for (_, lot), some in zip(self.read(item), chosen, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -166,6 +193,11 @@ class MemorySource:
         """Number of records."""
         return sum(lot.rows for lot in self.lots)
 
+    @property
+    def travels(self) -> bool:
+        """Whether handles mean the same elsewhere: numbers of what is in memory do not."""
+        return False
+
     def handles(self) -> list[int]:
         """Return the numbers of the lots."""
         return list(range(len(self.lots)))
@@ -173,6 +205,19 @@ class MemorySource:
     def read(self, item: int) -> Iterator[tuple[int, Records]]:
         """Yield one lot of records."""
         yield item, self.lots[item]
+
+    def sizes(self, item: int) -> list[int]:
+        """Return how many records a lot has."""
+        return [self.lots[item].rows]
+
+    def take(self, asked: tuple[int, list[NDArray[np.int64]]]) -> list[Records]:
+        """Return some records of a lot."""
+        item, (some,) = asked
+        return [self.lots[item].take(some)]
+
+    def kept(self) -> MemorySource:
+        """Return the same."""
+        return self
 
     def labelled(self, labels: Array) -> MemorySource:
         """Return the same records, each with a label."""

@@ -60,6 +60,21 @@ def replace(path: Path, data: bytes, mode: int = 0o600) -> None:
     sync_folder(path.parent)
 
 
+def unsettled(path: Path, *, apart: bool = False) -> Path:
+    """Return where a file is written before it has its name; `apart` from others who may be writing the same file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> unsettled(Path("partial/release/part-00000.parquet")).as_posix()
+    'partial/release/.part-00000.parquet.tmp'
+    """
+    if not apart:
+        return path.with_name(f".{path.name}.tmp")
+    # not in its folder, which may be published meanwhile
+    return path.parent.parent / f".{path.name}.{secrets.token_hex(8)}.tmp"
+
+
 def settle(scratch: Path, path: Path, *, wait: bool = True) -> None:
     """Give a finished file its name; do not `wait` for the disk if it can be made again."""
     if wait:

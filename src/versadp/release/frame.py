@@ -36,6 +36,11 @@ class Frame:
         return len(self.table)
 
     @property
+    def travels(self) -> bool:
+        """Whether handles can be read elsewhere."""
+        return False
+
+    @property
     def where(self) -> str:
         """Whose table it is."""
         return type(self.table).__module__.split(".")[0]

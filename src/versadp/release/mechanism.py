@@ -306,7 +306,7 @@ class Mechanism:
         ClampedWarning
             Values outside the declared bounds were moved to the nearest bound.
         """
-        from versadp.engine import as_engine
+        from versadp.engine import as_engine, nearby
         from versadp.noise.words import fresh_key, keystream
         from versadp.release.path.noised import noise_table
         from versadp.release.path.order import KEPT, in_order, order_of
@@ -323,7 +323,7 @@ class Mechanism:
         if insecure_seed is not None:
             secret = _seed_key(insecure_seed)
         stream = keystream(secret, self.parameters)
-        noised = noise_table(self.layout, table, stream, as_engine(engine))
+        noised = noise_table(self.layout, table, stream, nearby(as_engine(engine)))
         columns = released_columns(noised, table.public, self._schema)
         if shuffle:
             columns = in_order(columns)

@@ -112,6 +112,11 @@ class Release:
         return f"<Release: {len(self)} records, {columns} column{'s' * (columns != 1)}, {self._source.where}{stamp}>"
 
     @property
+    def on_disk(self) -> bool:
+        """Whether its handles can be read by whoever sees its folder; else its records are in memory."""
+        return self._source.travels
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, as they were released."""
         return tuple(self.types.names)

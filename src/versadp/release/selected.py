@@ -59,6 +59,11 @@ class Selected:
         return sum(own.rows for own, _ in self.pairs)
 
     @property
+    def travels(self) -> bool:
+        """Whether handles can be read elsewhere."""
+        return self.release.on_disk
+
+    @property
     def where(self) -> str:
         """Where they are."""
         return "a part of a release"

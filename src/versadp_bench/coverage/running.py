@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from versadp.display.progress import bar
-from versadp.engine import as_engine
+from versadp.engine import at_work
+from versadp.engine.code import code_digest
 from versadp_bench.coverage.replication import Job, by_versadp, work
-from versadp_bench.coverage.store import Store, code_digest
+from versadp_bench.coverage.store import Store
 from versadp_bench.coverage.summary import Summary, summarise
 from versadp_bench.coverage.verdict import YES
 
@@ -55,7 +56,7 @@ def run(plan: Plan, out: str | Path | None = None, engine: str = "processes") ->
     out : str or Path, optional
         Folder where replications and true values are kept; none keeps nothing.
     engine : str
-        "processes" uses all cores.
+        "processes" uses all cores, "dask" and "dask://host:port" a cluster.
     """
     folder = None if out is None else Path(out)
     stores = {regime.name: open_store(regime, plan, folder) for regime in plan.regimes}
@@ -121,7 +122,7 @@ def _replicate(
         for regime in regimes
         if rep not in stores[regime.name].lines
     ]
-    with bar(f"{len(left)} replications") as tell:
-        for done, (job, line) in enumerate(zip(left, as_engine(engine).map(work, left), strict=True)):
+    with bar(f"{len(left)} replications") as tell, at_work(engine) as runner:
+        for done, (job, line) in enumerate(zip(left, runner.map(work, left), strict=True)):
             stores[job.regime.name].add(line)
             tell((done + 1) / len(left))

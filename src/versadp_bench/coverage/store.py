@@ -8,26 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import versadp as vdp
 from versadp.errors import StateError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Line = dict[str, Any]
 _NEEDED = {"rep", "outcome", "raw", "seconds"}
-
-
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """Return a digest of the library's sources: the answers are theirs."""
-    digest = sha256()
-    root = Path(vdp.__file__).parent
-    for file in sorted(root.rglob("*.py")):
-        digest.update(f"{file.relative_to(root).as_posix()}\0".encode() + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
 
 
 class Store:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp import inputs
-from versadp.engine import as_engine
+from versadp.engine import at_work, nearby
 from versadp.errors import ParameterError
 from versadp.inference.checks import check_level
 from versadp.models.describing.description import Description
@@ -66,13 +66,14 @@ def describe(
     opened = as_release(release)
     check_level(level)
     taus = tuple(np.unique([inputs.number("quantiles", q, 0, 1, open_low=True, open_high=True) for q in quantiles]))
-    runner = as_engine(engine)
-    if runner.name == "processes":
-        raise ParameterError("describe does not run on processes", hint="use 'threads' or 'local'")
     from scipy.special import ndtri
 
     layout = Layout.of(opened)
-    found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
+    with at_work(engine) as given:
+        if given.name == "processes":
+            raise ParameterError("describe does not run on processes", hint="use 'threads' or 'local'")
+        runner = given if opened.on_disk else nearby(given)
+        found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
     gathered = no_records(layout) if found is None else Gathered(*found)
     statistics = Statistics(layout, gathered, float(ndtri(0.5 + level / 2)), tuple(map(float, taus)))
     return Description(statistics, level, header(opened))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.ipc as pi
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _CSV_BLOCK = 2**20  # fixed, since the types of public columns are inferred from the first block
 _BUFFER = 2**20
+_PLACES = 2**17  # rows that are read together
 
 
 class Format(NamedTuple):
@@ -71,6 +73,21 @@ def _read_parquet(path: Path, rows: int, _: Types) -> Batches:
     with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
         for batch in file.iter_batches(rows):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=_bare(batch.schema)), 0.0
+
+
+def read_places(path: Path, start: int, stop: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a Parquet file from one to another; row groups outside are not read."""
+    with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        ends = np.cumsum(sizes)
+        groups = [group for group, end in enumerate(ends) if end > start and end - sizes[group] < stop]
+        at = int(ends[groups[0]] - sizes[groups[0]]) if groups else 0
+        for batch in file.iter_batches(_PLACES, row_groups=groups):
+            low, high = max(start - at, 0), min(stop - at, batch.num_rows)
+            at += batch.num_rows
+            if low < high:
+                some = batch.slice(low, high - low)
+                yield pa.RecordBatch.from_arrays(some.columns, schema=_bare(some.schema))
 
 
 def _open_csv(path: Path, types: Types) -> Any:

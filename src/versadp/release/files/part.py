@@ -12,6 +12,7 @@ from versadp.engine import Local
 from versadp.errors import DataError, KeyMaterialError, StateError
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
+from versadp.release.durable import unsettled
 from versadp.release.files.pieces import VERSION, looked_at
 from versadp.release.files.refusals import cannot_write
 from versadp.release.files.sorting import run_name, write_run
@@ -22,11 +23,12 @@ from versadp.release.path.order import count_alike
 from versadp.release.path.table import read_table, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from versadp.noise.words import Keystream
     from versadp.release.files.pieces import Piece, Rows
+    from versadp.release.folder.manifest import PartFile
     from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.table import Table
@@ -38,7 +40,8 @@ class Job:
 
     `offset` is the number of parts that the release has already, `known` what the ledger says about those that an
     earlier process made of this intake. A frozen job writes nothing: it holds records against a release that is
-    complete. If records are to be sorted, parts are runs (`sorting.py`), of which a complete release keeps none.
+    complete. If records are to be sorted, parts are runs (`sorting.py`), of which a complete release keeps none. Work
+    that is done `apart`, on a cluster, may be under way twice (`elsewhere.py`).
     """
 
     mechanism: Mechanism
@@ -48,9 +51,10 @@ class Job:
     folder: Path
     rows: int
     offset: int
-    known: tuple[Part, ...]
+    known: Mapping[int, Part]
     frozen: bool = False
     is_sorted: bool = False
+    apart: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
         raise KeyMaterialError("a job holds secrets and cannot be pickled", hint="use the engine 'threads' or 'local'")
@@ -67,7 +71,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """A part that was made, or found to be made already (`scratch` is None)."""
+    """A part that was made, or found to be made already (`scratch` is None); `file` if it has its name already."""
 
     number: int
     rows: int
@@ -78,23 +82,24 @@ class Made:
     people: Rows | None
     share: float
     alike: tuple[pa.Table | None, ...]
+    file: PartFile | None = None
 
 
 def make_part(job: Job, piece: Piece) -> Made:
     """Noise a part and write it; digest and noise share one pass over the records."""
-    path, known = job.path(piece), job.known[piece.number : piece.number + 1]
+    path, known = job.path(piece), job.known.get(piece.number)
     digest = PartDigest(job.digest_key, job.release, job.offset + piece.number)
     outside: Counter[str] = Counter()
     alike: list[pa.Table | None] = []
     scratch = None
-    if known and job.has(known[0]):
+    if known is not None and job.has(known):
         for table, at in _tables(job, piece, outside, alike):
             witness_table(job.mechanism.layout, table, at, digest)
             digest.rest(table, at)
     elif job.frozen:
         raise StateError("a part is missing or was changed, or there are more records than parts")
     else:
-        scratch = path.with_name(f".{path.name}.tmp")
+        scratch = unsettled(path, apart=job.apart)
         try:
             groups = _groups(job, piece, digest, outside, alike)
             if job.is_sorted:

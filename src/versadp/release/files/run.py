@@ -13,15 +13,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from versadp import inputs
-from versadp.engine import as_engine
+from versadp.engine import as_engine, at_work, is_far, nearby
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
 from versadp.release.durable import settle, sync_folder
 from versadp.release.files.begin import give_up
+from versadp.release.files.elsewhere import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.pieces import VERSION, Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
-from versadp.release.files.sorting import Lot, read_runs, write_lot
+from versadp.release.files.sorting import Lot, read_runs
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
@@ -94,23 +95,25 @@ class Run:
 
     def make(self, scratch: Path, *, empty: bool) -> None:
         """Make all files of the intake that are not there yet."""
-        if not self.is_sorted:
-            self.parts(scratch, empty=empty)
-            return
-        runs = scratch.with_name("runs")
-        alike = self.parts(runs, empty=empty)
-        if self.intake.parts:
-            self._count(alike, scratch.parent)
-            self._make_scratch(scratch)
-            self._sort(runs, scratch)
+        with at_work(self.feed.engine) as engine:
+            if not self.is_sorted:
+                self.parts(scratch, engine, empty=empty)
+                return
+            runs = scratch.with_name("runs")
+            alike = self.parts(runs, engine, empty=empty)
+            if self.intake.parts:
+                self._count(alike, scratch.parent)
+                self._make_scratch(scratch)
+                self._sort(runs, scratch, engine)
 
     def check(self, place: Path) -> None:
         """Check that a complete release was made of these records."""
-        self.parts(place, empty=True, frozen=True)
+        with at_work(self.feed.engine) as engine:
+            self.parts(place, engine, empty=True, frozen=True)
         if self.is_sorted and not all(file.is_intact(place) for file in self.intake.files):
             raise changed()
 
-    def parts(self, scratch: Path, *, empty: bool, frozen: bool = False) -> int:
+    def parts(self, scratch: Path, engine: Engine, *, empty: bool, frozen: bool = False) -> int:
         """Make all parts, or runs, that are not there yet, or with `frozen` check that all are; count who is alike."""
         job = self._job(scratch, frozen=frozen)
         if not frozen:
@@ -118,7 +121,7 @@ class Run:
         rows, alike = 0, Alike()
         try:
             made = 0
-            for part in as_engine(self.feed.engine).map(partial(make_part, job), self._pieces(job, empty=empty)):
+            for part in self._made(job, engine, empty=empty):
                 self._mark(part)
                 alike.add(part.alike)
                 made, rows = made + 1, rows + part.rows
@@ -131,6 +134,23 @@ class Run:
         warn_outside(_outside(self.intake))
         return alike.smallest(rows)
 
+    def _made(self, job: Job, engine: Engine, *, empty: bool) -> Iterator[Made]:
+        """Yield all parts as they are made: by whoever reads the input itself, or here.
+
+        People with an id are looked up here, where the ledger is, and so they are read and noised here.
+        """
+        source = self.feed.source
+        if not is_far(engine) or self.mechanism.schema.id is not None or not source.has_places:
+            yield from nearby(engine).map(partial(make_part, job), self._pieces(job, empty=empty))
+            return
+        rest = job.folder, job.rows, job.offset, job.frozen, job.is_sorted
+        errand = Errand(self.state.folder, self.history.begin.check, source, job.mechanism, job.release, *rest)
+        asked = stretches(source.counts(), job.rows, job.known, empty=empty)
+        for part in engine.map(partial(make_elsewhere, errand), asked):
+            yield part
+            if self.feed.progress is not None:
+                self.feed.progress(part.share)
+
     def _count(self, alike: int, scratch: Path) -> None:
         """Write into the ledger how many records are alike; refuse if they are fewer than was calibrated for."""
         if self.intake.alike is not None:
@@ -142,23 +162,25 @@ class Run:
             raise
         self.state.ledger.add(Sort(self.name, self.number, alike))
 
-    def _sort(self, runs: Path, scratch: Path) -> None:
+    def _sort(self, runs: Path, scratch: Path, engine: Engine) -> None:
         """Make the parts that are not there yet out of all runs."""
         files = [part.file for part in self.intake.parts]
         lots = lots_of(sum(file.rows for file in files), part_rows(self.mechanism.schema, folders.PART_ROWS))
         known = self.intake.files
         offset = sum(len(i.files) for i in self.history.intakes[: self.number] if i.status == "done")
         sources, schema = read_runs(runs, files), self.mechanism.schema
-        jobs = (
-            Lot(number, lots, sources, scratch, offset, schema, known[number] if number < len(known) else None)
-            for number in range(lots)
-        )
-        for lot in as_engine(self.feed.engine).map(write_lot, jobs):
+        whole = Lot(0, lots, sources, scratch, offset, schema)
+        asked = [Asked(number, known[number] if number < len(known) else None) for number in range(lots)]
+        work = sort_elsewhere if is_far(engine) else sort_here
+        for lot in engine.map(partial(work, whole), asked):
+            file = lot.file
             if lot.scratch is not None:
                 settle(lot.scratch, lot.path)
+                file = PartFile.of(lot.path, lot.rows)
             if lot.number >= len(known):
-                self.state.ledger.add(Output(self.name, self.number, lot.number, PartFile.of(lot.path, lot.rows)))
-            elif lot.scratch is not None and PartFile.of(lot.path, lot.rows) != known[lot.number]:
+                assert file is not None
+                self.state.ledger.add(Output(self.name, self.number, lot.number, file))
+            elif file not in {None, known[lot.number]}:
                 raise otherwise("a part")
 
     def _job(self, scratch: Path, *, frozen: bool) -> Job:
@@ -167,7 +189,7 @@ class Run:
         offset = sum(len(intake.parts) for intake in earlier)
         rows = part_rows(self.mechanism.schema, folders.PART_ROWS)
         assert rows % SLAB_ROWS == 0
-        key, known = self.state.digest_key, self.intake.parts
+        key, known = self.state.digest_key, dict(enumerate(self.intake.parts))
         return Job(self.mechanism, stream, key, self.name, scratch, rows, offset, known, frozen, self.is_sorted)
 
     def _make_scratch(self, scratch: Path) -> None:
@@ -202,20 +224,23 @@ class Run:
         known = self.intake.parts[made.number] if made.number < len(self.intake.parts) else None
         if (known is None and self.intake.publish is not None) or (known is not None and known.input != made.input):
             raise changed()
+        file = made.file
         if made.scratch is not None:
             settle(made.scratch, made.path, wait=not self.is_sorted)
+            file = PartFile.of(made.path, made.rows)
         if known is None:
+            assert file is not None
             part = Part(
                 release=self.name,
                 intake=self.number,
                 number=made.number,
                 input=made.input,
-                file=PartFile.of(made.path, made.rows),
+                file=file,
                 outside=made.outside,
             )
             people = None if made.people is None else made.people[made.people[:, 0].argsort(), :VERSION]
             self.state.ledger.add_part(part, people)
-        elif made.scratch is not None and PartFile.of(made.path, made.rows) != known.file:
+        elif file not in {None, known.file}:
             raise otherwise("a part")
 
     def publish(self, scratch: Path, files: Iterable[PartFile]) -> None:

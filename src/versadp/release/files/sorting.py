@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from versadp.errors import ReleaseError
 from versadp.release.checkpoints import reached
+from versadp.release.durable import unsettled
 from versadp.release.files.refusals import cannot_write
 from versadp.release.folder.parts import part_name, write_groups
 from versadp.release.path.order import lot_start, row_hash, row_order
@@ -104,6 +105,7 @@ class Lot:
     offset: int
     schema: Schema
     known: PartFile | None = None
+    apart: bool = False
 
     @property
     def path(self) -> Path:
@@ -113,12 +115,13 @@ class Lot:
 
 @dataclass(frozen=True)
 class Written:
-    """A lot that was written under a temporary name, or found to be there already (`scratch` is None)."""
+    """A lot under a temporary name, or found to be there already (`scratch` is None); `file` if it has its own."""
 
     number: int
     rows: int
     scratch: Path | None
     path: Path
+    file: PartFile | None = None
 
 
 def write_lot(lot: Lot) -> Written:
@@ -126,7 +129,7 @@ def write_lot(lot: Lot) -> Written:
     if lot.known is not None and lot.known.is_intact(lot.folder):
         return Written(lot.number, lot.known.rows, None, lot.path)
     table = _gathered(lot)
-    scratch = lot.path.with_name(f".{lot.path.name}.tmp")
+    scratch = unsettled(lot.path, apart=lot.apart)
     try:
         write_groups(scratch, [table], lot.schema)
     except (OSError, pa.ArrowException) as problem:

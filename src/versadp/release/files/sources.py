@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from versadp import inputs
 from versadp.errors import DataError
-from versadp.release.files.formats import FORMATS, text_types
+from versadp.release.files.formats import FORMATS, read_places, text_types
 from versadp.release.path.table import read_table
 
 if TYPE_CHECKING:
@@ -56,6 +56,32 @@ class InputFiles:
                     yield batch, read / max(sum(sizes), 1) if self.rows is None else done / max(self.rows, 1)
         if self.rows is not None and done != self.rows:  # arrow ends early, without a word, when a file is cut
             raise DataError(f"{done} of {self.rows} records were read: a file was changed meanwhile", hint=_STILL)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether rows can be read by their numbers."""
+        return self.kind == "Parquet"
+
+    def counts(self) -> list[int]:
+        """Return the number of rows of each file that has places."""
+        counts = []
+        for path in self.files:
+            with _Reading(path, self.kind):
+                counts.append(FORMATS[self.kind].look(path, self._types)[1] or 0)
+        return counts
+
+    def between(self, file: int, start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file that has places, from one row to another."""
+        path, done = self.files[file], 0
+        with _Reading(path, self.kind):
+            for whole in read_places(path, start, stop):
+                batch = _without(whole, self._omitted)
+                if batch.schema != self.columns:
+                    raise DataError(f"{path.name} changed its columns meanwhile", hint=_STILL)
+                done += batch.num_rows
+                yield batch
+        if done != stop - start:
+            raise DataError(f"{done} of {stop - start} records were read: {path.name} was changed", hint=_STILL)
 
 
 def _without(batch: pa.RecordBatch, omitted: tuple[str, ...]) -> pa.RecordBatch:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import secrets
 import shutil
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +28,6 @@ from versadp.release.path.order import lot_start, lots_of, row_hash
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
@@ -83,6 +84,10 @@ class Folder:
     manifest: Manifest
     _opening: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as a name: whoever works on it reads the manifest, once, and refuses another than this."""
+        return _reopened, (str(self.path), self.manifest.digest, self._opening)
+
     @property
     def mechanism(self) -> Mechanism:
         """What made the noise."""
@@ -111,6 +116,11 @@ class Folder:
                 for packed in file.iter_batches(rows, columns=names):
                     batch = unpacked(packed)
                     yield batch if names is None else batch.select(names)
+
+    @property
+    def travels(self) -> bool:
+        """Whether handles can be read elsewhere: wherever the folder can be seen."""
+        return True
 
     @property
     def where(self) -> str:
@@ -177,6 +187,14 @@ def unpacked(rows: Any) -> Any:
                     raise spoilt(f"texts of a group would unpack to more than {MOST_BYTES // 2**20} MiB")
             rows = rows.set_column(at, rows.schema.names[at], column.cast(pa.large_string()))
     return rows
+
+
+@lru_cache(maxsize=8)
+def _reopened(path: str, digest: str, opening: str) -> Folder:
+    manifest = read_manifest(Path(path))
+    if manifest.digest != digest:
+        raise spoilt("the release was replaced or appended to while it was being read")
+    return Folder(Path(path), manifest, opening)
 
 
 def open_folder(path: str | Path) -> Folder:

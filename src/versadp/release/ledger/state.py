@@ -89,7 +89,7 @@ class State:
     @property
     def digest_key(self) -> bytes:
         """The key of all digests in the ledger."""
-        return mac(self._key, b"digests")
+        return _digest_key(self._key)
 
     def new_key(self, key: bytes | None = None) -> tuple[str, bytes]:
         """Make the key of a release and put it on the disk; return the release's name in the ledger, and the key."""
@@ -99,15 +99,7 @@ class State:
 
     def key(self, release: str, check: str) -> bytes:
         """Return the key of a release."""
-        try:
-            secret = self._key_path(release).read_bytes()
-        except OSError:
-            raise KeyMaterialError(
-                "the key of this release is missing", hint="put it back: without it nothing can be added or resumed"
-            ) from None
-        if not hmac.compare_digest(self.key_check(secret), check):
-            raise KeyMaterialError("the key is not that of this release", hint="put the right one back")
-        return check_key(secret)
+        return _read_key(self._key_path(release), self.digest_key, check)
 
     def has_key(self, release: str) -> bool:
         """Return whether the key of a release is there."""
@@ -115,7 +107,7 @@ class State:
 
     def key_check(self, key: bytes) -> str:
         """Return what tells whether a key is the right one, and nothing else about it."""
-        return mac(self.digest_key, b"key", key).hex()[:32]
+        return _key_check(self.digest_key, key)
 
     def destroy_key(self, release: str) -> None:
         """Destroy the key of a release."""
@@ -126,7 +118,7 @@ class State:
         destroy(self.folder / LEDGER_KEY)
 
     def _key_path(self, release: str) -> Path:
-        return self.folder / f"release-{release}.key"
+        return _key_path(self.folder, release)
 
     def _take_lock(self) -> None:
         path = self.folder / LOCK
@@ -182,6 +174,39 @@ class State:
                 destroy(path)
         for path in self.folder.glob(".*.tmp"):
             destroy(path)
+
+
+def read_secrets(folder: Path, release: str, check: str) -> tuple[bytes, bytes]:
+    """Return the key of a release and that of all digests, for who works for the process that has the state open."""
+    try:
+        digest_key = _digest_key(check_key((folder / LEDGER_KEY).read_bytes()))
+    except OSError:
+        raise KeyMaterialError("the ledger's key cannot be read", hint="work as the user whose state it is") from None
+    return _read_key(_key_path(folder, release), digest_key, check), digest_key
+
+
+def _key_path(folder: Path, release: str) -> Path:
+    return folder / f"release-{release}.key"
+
+
+def _digest_key(ledger_key: bytes) -> bytes:
+    return mac(ledger_key, b"digests")
+
+
+def _key_check(digest_key: bytes, key: bytes) -> str:
+    return mac(digest_key, b"key", key).hex()[:32]
+
+
+def _read_key(path: Path, digest_key: bytes, check: str) -> bytes:
+    try:
+        secret = path.read_bytes()
+    except OSError:
+        raise KeyMaterialError(
+            "the key of this release is missing", hint="put it back: without it nothing can be added or resumed"
+        ) from None
+    if not hmac.compare_digest(_key_check(digest_key, secret), check):
+        raise KeyMaterialError("the key is not that of this release", hint="put the right one back")
+    return check_key(secret)
 
 
 def _prepare(folder: Path, *, make: bool) -> None:

@@ -1,0 +1,261 @@
+"""An engine on a Dask cluster: one that it starts on this machine, one that it joins, or one of a client.
+
+What travels is a function and an item: a small name of records that whoever works on it reads. Results come back in
+the order of the items and are added here, so they are those of this machine. A few items a core are under way at a
+time. What a lost worker was doing is done again by another: every function that we send is pure, or writes the same
+bytes under the same name.
+
+Functions and items are sealed: what they hold shows neither in the cluster's logs nor on its dashboard.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import secrets
+import time
+import weakref
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from versadp.engine.base import add_up
+from versadp.engine.code import code_here, differing
+from versadp.engine.local import Local, Pool, cores
+from versadp.errors import EngineError, MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from versadp.engine.base import Engine, Item, Result
+
+    Code = tuple[tuple[str, str], ...]
+
+PATIENCE = 60.0  # seconds without any worker, or without an answer of the scheduler, after which all is lost
+UNDER_WAY = 2  # items a core
+HERE: dict[str, Any] = {  # a cluster that nobody else sees
+    "threads_per_worker": 1,
+    "host": "127.0.0.1",
+    "scheduler_kwargs": {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+    "silence_logs": logging.CRITICAL,
+}
+JOINING = 10.0  # seconds in which a scheduler must answer
+_LOOK = 2.0  # seconds after which it is asked whether there is still somebody at work
+
+
+class Dask:
+    """A Dask cluster at work.
+
+    Parameters
+    ----------
+    cluster : str or distributed.Client, optional
+        The address `host:port` of a scheduler, or a client, which stays its owner's. Without one a cluster of one
+        process a core is started on this machine with the first work, and ended by `close`.
+
+    Examples
+    --------
+    >>> Dask("127.0.0.1:8786")
+    Dask('127.0.0.1:8786')
+    """
+
+    name = "dask"
+
+    def __init__(self, cluster: Any = None) -> None:
+        self._given = None if cluster is None or isinstance(cluster, str) else cluster
+        self._address = cluster if isinstance(cluster, str) else None
+        self._client: Any = None
+        self._end: Callable[[], object] = bool
+        if getattr(self._given, "asynchronous", False):
+            raise ParameterError("a client must not be asynchronous", hint="make one with Client(address)")
+
+    def __repr__(self) -> str:
+        shown = "" if self._given is None and self._address is None else repr(self._address or "a client")
+        return f"Dask({shown})"
+
+    @property
+    def nearby(self) -> Engine:
+        """The engine for what is in this process's memory, and is not sent."""
+        return Pool("threads", cores()) if cores() > 1 else Local()
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield `function(item)` for each item, in order, with at most two items a core under way."""
+        client = self._open()
+        name, work, waiting = f"versadp-{secrets.token_hex(8)}", _sealed(function), deque[Any]()
+        with _Told():
+            most = UNDER_WAY * max(sum(client.nthreads().values()), 1)
+        try:
+            for number, sealed in enumerate(map(_sealed, items)):
+                with _Told():
+                    task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False)
+                waiting.append(task)
+                if len(waiting) >= most:
+                    yield self._result(waiting.popleft())
+            while waiting:
+                yield self._result(waiting.popleft())
+        except KeyboardInterrupt:  # nobody wants to wait then
+            waiting.clear()
+            raise
+        finally:  # also when the caller stops early or an item fails: nothing keeps running behind its back
+            self._settle(waiting)
+
+    def sum(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Result | None:
+        """Return the sum of `function(item)` over the items, added in order; None if there are none."""
+        return add_up(self.map(function, items))
+
+    def close(self) -> None:
+        """End the cluster that was started here, or leave the one that was joined; a client stays as it is."""
+        self._client = None
+        end, self._end = self._end, bool
+        end()
+
+    def _open(self) -> Any:
+        """Return a client of a cluster whose workers run what runs here."""
+        if self._client is not None:
+            return self._client
+        distributed = _distributed()
+        if self._given is not None:
+            client = self._given
+        elif self._address is not None:
+            client = _join(distributed, self._address)
+            self._end = weakref.finalize(self, _leave, client, None)
+        else:
+            cluster = distributed.LocalCluster(n_workers=cores(), **HERE)
+            client = distributed.Client(cluster, set_as_default=False)
+            self._end = weakref.finalize(self, _leave, client, cluster)
+        try:
+            _check(client)
+        except BaseException:
+            self.close()
+            raise
+        self._client = client
+        return client
+
+    def _result(self, task: Any) -> Any:
+        """Return what a task came to, as long as there is somebody to work on it."""
+        alone = 0.0
+        while True:
+            with _Told(task):
+                try:
+                    return task.result(timeout=_LOOK)
+                except TimeoutError:
+                    if task.status == "error":  # the function's own
+                        raise
+                alone = 0.0 if self._client.nthreads() else alone + _LOOK
+            if alone >= PATIENCE:
+                raise EngineError(
+                    f"the cluster has had no worker for {PATIENCE:.0f} s", hint="start workers, and run the same again"
+                )
+
+    @staticmethod
+    def _settle(waiting: deque[Any]) -> None:
+        """Wait until what is under way has ended, whatever it came to; what is lost is not waited for."""
+        until = time.monotonic() + PATIENCE
+        for task in waiting:
+            with suppress(Exception):
+                task.exception(timeout=max(until - time.monotonic(), 0.1))
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """Bytes that are shown nowhere."""
+
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"<{len(self.data)} bytes>"
+
+
+def _sealed(thing: object) -> Sealed:
+    import cloudpickle
+
+    return Sealed(cloudpickle.dumps(thing))
+
+
+@lru_cache(maxsize=2)
+def _opened(data: bytes) -> Callable[[Any], Any]:
+    return pickle.loads(data)  # type: ignore[no-any-return] # noqa: S301 - a function that the driver sent
+
+
+def _run(code: Code, work: Sealed, item: Sealed) -> Any:
+    """Do what was sent, where it was sent to, unless other code runs there."""
+    if wrong := differing(code, code_here()):
+        raise _stranger("a worker", wrong)
+    return _opened(work.data)(pickle.loads(item.data))  # noqa: S301 - what the driver sent
+
+
+def _stranger(who: str, wrong: list[str]) -> EngineError:
+    return EngineError(
+        f"{who} runs another version of {', '.join(wrong)} than the driver",
+        hint="install the same versions everywhere: results would not be the same",
+    )
+
+
+def _check(client: Any) -> None:
+    """Refuse workers that run other code than this process."""
+
+    def asked() -> Any:  # sent by value: whoever is asked need not have versadp
+        try:
+            from versadp.engine.code import code_here
+        except ImportError:
+            return None
+        return code_here()
+
+    with _Told():
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise EngineError("the cluster has no worker", hint="start one: dask worker ADDRESS") from None
+        answers = client.run(asked)
+    for worker, code in sorted(answers.items()):
+        if wrong := differing(code_here(), code):
+            raise _stranger(f"the worker {worker}", wrong)
+
+
+class _Told:
+    """Turns what becomes of a cluster into our error; what a task's own function raised stays as it is."""
+
+    def __init__(self, task: Any = None) -> None:
+        self._task = task
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
+        if kind is None or issubclass(kind, EngineError | KeyboardInterrupt | GeneratorExit):
+            return
+        if kind.__name__ == "KilledWorker":
+            raise EngineError(
+                "several workers were lost while they worked on the same item",
+                hint="it may need more memory than they have: give them more, or fewer threads each",
+            ) from None
+        if self._task is None or self._task.status != "error":
+            raise EngineError(
+                f"the cluster is lost ({kind.__name__})", hint="start it again and run the same: a release goes on"
+            ) from None
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtraError("dask is not installed", hint="pip install 'versadp[dask]'") from None
+    return distributed
+
+
+def _join(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(f"tcp://{address}", set_as_default=False, timeout=JOINING)
+    except (OSError, TimeoutError, ValueError) as problem:
+        raise EngineError(
+            f"there is no scheduler at {address!r} ({type(problem).__name__})", hint="start one: dask scheduler"
+        ) from None
+
+
+def _leave(client: Any, cluster: Any) -> None:
+    """Close what was opened; a cluster that is lost cannot be left otherwise than at once."""
+    for each in (client, cluster):
+        if each is not None:
+            with suppress(Exception):
+                each.close(timeout=10)

@@ -1,0 +1,204 @@
+"""Work on a cluster: the same bytes, and names of records are sent, never records."""
+
+import builtins
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import versadp as vdp
+from versadp.engine import Dask, Local, as_engine, at_work, dask, is_far, nearby
+from versadp.engine.code import code_here, differing
+from versadp.errors import DataError, EngineError, MissingExtraError, ParameterError
+from versadp_tests.engine_work import fail_on_three, moments
+
+SCHEMA = vdp.Schema(
+    {
+        "x": vdp.Bounded(-1, 1),
+        "z": vdp.Bounded(0, 1),
+        "c": vdp.Categorical(["u", "v"]),
+        "y": vdp.Public(),
+        "g": vdp.Public(),
+    }
+)
+KEY = bytes(range(11, 43))
+
+
+def released(rows, path, mechanism=None):
+    rng = np.random.default_rng(5)
+    x, z = rng.uniform(-1, 1, rows), rng.uniform(0, 1, rows)
+    people = pd.DataFrame({"x": x, "z": z, "c": rng.choice(["u", "v"], rows), "g": rng.integers(0, 40, rows)})
+    people["y"] = 1 + x + z + rng.normal(size=rows)
+    made = mechanism or vdp.Mechanism(SCHEMA, scale=0.2, exact_rate=0.2, keep=0.6)
+    made.release(people, key=KEY).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return released(3000, tmp_path_factory.mktemp("cluster") / "released")
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Whatever is sent to the cluster, as bytes, and what comes back."""
+    moved = {"out": [], "back": []}
+    sealed, result = dask._sealed, Dask._result
+
+    def note(thing):
+        moved["out"].append((thing, sealed(thing)))
+        return moved["out"][-1][1]
+
+    def noted(self, task):
+        moved["back"].append(result(self, task))
+        return moved["back"][-1]
+
+    monkeypatch.setattr(dask, "_sealed", note)
+    monkeypatch.setattr(Dask, "_result", noted)
+    return moved
+
+
+def test_the_same_bytes_in_order(client):
+    items = [np.random.default_rng(i).normal(size=50) for i in range(12)]
+    engine = as_engine(client)
+    there, here = engine.sum(moments, iter(items)), Local().sum(moments, items)
+    assert pickle.dumps(there) == pickle.dumps(here)
+    assert engine.sum(moments, []) is None
+    assert engine.sum(float, [1e16, 1.0, -1e16]) == 0.0  # in another order it would be 1
+
+
+def test_errors_arrive_whole(client):
+    with pytest.raises(DataError, match="three") as caught:
+        list(as_engine(client).map(fail_on_three, range(6)))
+    assert caught.value.hint == "not three"
+    with pytest.raises(ZeroDivisionError):
+        list(as_engine(client).map(lambda i: 1 // i, [0]))
+
+
+def test_few_items_are_under_way_and_none_is_left(client):
+    taken = []
+
+    def stream():
+        for i in range(100):
+            taken.append(i)
+            yield i
+
+    results = as_engine(client).map(abs, stream())
+    assert next(results) == 0
+    assert len(taken) <= dask.UNDER_WAY * 2
+    results.close()
+    assert len(taken) <= dask.UNDER_WAY * 2
+    assert not client.futures or all(f.status != "pending" for f in client.futures.values())
+
+
+FITS = {
+    "series": ("y ~ x + z", {}),
+    "draws": ("y ~ np.exp(x)", {"method": "drcl", "draws": 3}),
+    "categories": ("y ~ C(c) + z", {}),
+    "clusters": ("y ~ x", {"cov_type": "cluster", "groups": "g"}),
+    "a part, weighted": ("y ~ x", {"subset": "g > 10", "weights": "g"}),
+    "your own": (None, {"loss": lambda x, theta: (x[:, 0] - theta[0]) ** 2, "start": [0.1]}),
+    "likelihood": ("y ~ x", {"method": "likelihood"}),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_fits_are_those_of_this_machine(client, folder, sent, name):
+    formula, options = FITS[name]
+    there = vdp.fit(folder, formula, engine=client, **options)
+    assert sent["back"]  # it was the cluster that worked
+    assert there.to_dict() == vdp.fit(folder, formula, engine="local", **options).to_dict()
+
+
+def test_describe_and_bootstrap(client, folder, sent):
+    assert vdp.describe(folder, engine=client).to_dict() == vdp.describe(folder, engine="local").to_dict()
+    assert sent["back"]
+    there, here = (vdp.bootstrap(folder, "y ~ z", reps=2, engine=each) for each in (client, "local"))
+    assert (there.estimates == here.estimates).all()
+
+
+def test_what_moves_is_of_the_size_of_the_parameters(client, sent, tmp_path):
+    """A pass over four times the records, in as many handles, sends and brings back no more."""
+    sizes = {}
+    for rows in (4000, 16_000):
+        sent["out"].clear(), sent["back"].clear()
+        vdp.fit(released(rows, tmp_path / str(rows)), "y ~ x + z", engine=client)
+        works = [(thing, sealed.data) for thing, sealed in sent["out"]]
+        assert works.pop(0)[0].__name__ == "take"  # before the first pass: a bounded random part of the records
+        assert works.pop(0)[0][0].handle.rows == rows
+        sizes[rows] = [max(len(data) for _, data in works), max(len(pickle.dumps(each)) for each in sent["back"][1:])]
+    (out, back), (more_out, more_back) = sizes.values()
+    assert more_out <= out + 200
+    assert more_back <= back + 200
+    assert back < 3000  # three coefficients: a few vectors and matrices
+    assert out < 30_000  # the mechanism, the formula and where things are
+    assert 4 * max(out, back) < 16_000 * 8  # which is less than one column of the records
+
+
+def test_records_in_memory_stay_where_they_are(sent):
+    people = pd.DataFrame({"x": np.linspace(-1, 1, 500), "z": 0.5, "c": "u", "y": np.arange(500.0), "g": 1})
+    release = vdp.Mechanism(SCHEMA, scale=0.2, exact_rate=0.2, keep=0.6).release(people, key=KEY, engine="dask")
+    there, here = (vdp.fit(release, "y ~ x", engine=each) for each in ("dask", "local"))
+    assert there == here
+    vdp.describe(release, engine="dask")
+    assert sent == {"out": [], "back": []}
+
+
+def test_what_is_far():
+    engine = as_engine("dask://127.0.0.1:8786")
+    assert is_far(engine)
+    assert not is_far(nearby(engine))
+    assert not any(is_far(as_engine(name)) for name in ("auto", "local", "threads"))
+    assert repr(Dask()) == "Dask()"
+    with pytest.raises(ParameterError, match="no engine 'cloud://x'"):
+        as_engine("cloud://x")
+
+
+def test_a_client_stays_its_owners(client):
+    with at_work(client) as engine:
+        assert list(engine.map(abs, [-1])) == [1]
+    assert client.status == "running"
+
+
+def test_who_is_not_there(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(dask, "JOINING", 0.5)
+    with pytest.raises(EngineError, match="no scheduler at"):
+        list(as_engine("dask://127.0.0.1:9").map(abs, [1]))
+
+
+def test_without_dask(monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *rest):
+        if name == "distributed":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(MissingExtraError, match="dask") as caught:
+        list(Dask().map(abs, [1]))
+    assert "versadp[dask]" in caught.value.hint
+
+
+def test_other_code_is_refused(client, monkeypatch):
+    """Also by a worker that comes later, whom nobody asked: each task says what code it was sent by."""
+    here = code_here()
+    other = (("versadp", "0" * 16), *here[1:])
+    assert differing(here, other) == ["versadp"]
+    assert differing(here, None) == [name for name, _ in here]
+    with pytest.raises(EngineError, match="a worker runs another version of versadp than the driver"):
+        dask._run(other, dask._sealed(abs), dask._sealed(-1))
+    engine = Dask(client)
+    monkeypatch.setattr(dask, "code_here", lambda: other)
+    with pytest.raises(EngineError, match=r"the worker .* runs another version of versadp"):
+        list(engine.map(abs, [-1]))
+
+
+def test_an_asynchronous_client(client):
+    class Asynchronous:
+        asynchronous = True
+
+    with pytest.raises(ParameterError, match="asynchronous"):
+        Dask(Asynchronous())
