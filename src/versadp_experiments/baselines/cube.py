@@ -56,7 +56,7 @@ def send(x: Array, epsilon: float, rng: np.random.Generator) -> Array:
     n, d = x.shape
     agreeing, size = law(d, epsilon)
     v = np.where(rng.random((n, d)) < (1 + x) / 2, 1.0, -1.0)
-    count = np.searchsorted(np.cumsum(agreeing)[:-1], rng.random(n), side="right")
+    count = np.asarray(np.searchsorted(np.cumsum(agreeing)[:-1], rng.random(n), side="right"))
     which = rng.random((n, d)).argsort(axis=1).argsort(axis=1) < count[:, None] if d > 1 else count[:, None] > 0
     return size * np.where(which, v, -v)
 
@@ -111,7 +111,7 @@ class CubeDensity(Method):
         4
         """
         size = records * min(epsilon, 10.0) ** 2
-        return max(2, min(20, 2 * round(size ** (1 / (2 * self.smoothness + 2)) / 2)))
+        return max(2, min(20, 2 * round(float(size ** (1 / (2 * self.smoothness + 2))) / 2)))
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon."""

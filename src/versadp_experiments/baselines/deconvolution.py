@@ -59,7 +59,7 @@ class KernelDensity(Method):
 
     def bandwidth(self, records: int, scale: float) -> float:
         """Return h, at least a twentieth."""
-        return max(self.factor * (scale**4 / records) ** (1 / 9), 0.05)
+        return max(self.factor * float((scale**4 / records) ** (1 / 9)), 0.05)
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: 2 over the scale (one column is noised and used)."""

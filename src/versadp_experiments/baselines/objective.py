@@ -2,8 +2,8 @@
 
     minimise  mean l(z'theta, y) + (ridge/2)|theta|² + b'theta/n + (extra/2)|theta|²,      |z| <= 1, |l'| <= 1, l'' <= c
     epsilon' = epsilon - log(1 + 2c/(n ridge) + c²/(n² ridge²))
-    b has density in proportion to exp(-epsilon' |b|/2); if epsilon' <= 0, extra = c/(n(e^(epsilon/4) - 1)) - ridge
-    and epsilon' = epsilon/2
+    b has density in proportion to exp(-epsilon' |b|/2); if epsilon' < epsilon/2,
+    extra = c/(n(e^(epsilon/4) - 1)) - ridge and epsilon' = epsilon/2
 
 Pure epsilon. Two things depend on the record: the b that gives an output (a factor e^epsilon'), and the volume element
 there (the logarithm above). z = (1, x) is divided by sqrt(p) first, and coefficients are given back in units of x.
@@ -51,7 +51,7 @@ class ObjectivePerturbation(Method):
             return math.inf, 0.0
         share = self.curvature / (records * self.ridge)
         left = budget.epsilon - math.log(1 + 2 * share + share**2)
-        if left > 0:
+        if left >= budget.epsilon / 2:  # printed as `left > 0`, which may leave next to nothing for b
             return left, 0.0
         return budget.epsilon / 2, self.curvature / (records * (math.exp(budget.epsilon / 4) - 1)) - self.ridge
 

@@ -144,7 +144,7 @@ class Check(Score):
 
     def slope(self, u: Array, y: Array) -> Array:
         """Return 1{y < u} - tau."""
-        return (y < u) - self.tau
+        return np.asarray((y < u) - self.tau, dtype=float)
 
     def bend(self, u: Array, y: Array) -> Array:
         """Return the density of a normal kernel at the residual."""
