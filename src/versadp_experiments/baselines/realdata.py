@@ -10,6 +10,7 @@ made again.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -45,25 +46,27 @@ class Analysis:
 ANALYSES = (
     Analysis(
         "marriages",
-        "I(unfaithful == 1) ~ rate_marriage + yrs_married + C(religious)",
+        "I(unfaithful == 1) ~ C(religious) + rate_marriage + yrs_married",
         "logistic",
-        "unfaithful ~ rate_marriage + yrs_married + C(religious)",
+        "unfaithful ~ C(religious) + rate_marriage + yrs_married",
     ),
-    Analysis("care", "mdvis ~ lncoins + disea + C(health)", "squared", "mdvis ~ lncoins + disea + C(health, levels=LEVELS)"),
+    Analysis(
+        "care", "mdvis ~ C(health) + lncoins + disea", "squared", "mdvis ~ C(health, levels=LEVELS) + lncoins + disea"
+    ),
     Analysis(
         "care",
-        "I(visited == 1) ~ lncoins + disea + C(health)",
+        "I(visited == 1) ~ C(health) + lncoins + disea",
         "logistic",
-        "visited ~ lncoins + disea + C(health, levels=LEVELS)",
+        "visited ~ C(health, levels=LEVELS) + lncoins + disea",
     ),
-    Analysis("pensions", "wealth ~ inc + age + C(p401k)"),
-    Analysis("pensions", "inc ~ age + C(marr)", vdp.losses.Check(0.5)),
+    Analysis("pensions", "wealth ~ C(p401k) + inc + age"),
+    Analysis("pensions", "inc ~ C(marr) + age", vdp.losses.Check(0.5)),
 )
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A published table: the model, what was printed (estimate, standard error), and in which unit of ours."""
+    """A published table: the model (categories first, as patsy orders them), what was printed, and in which unit."""
 
     source: str
     data: str
@@ -76,14 +79,14 @@ PRINTED = (
     Printed(
         "Abadie 2003, table 2, least squares (dollars)",
         "wealth",
-        "nettfa ~ C(p401k) + inc + I(age - 25) + I((age - 25)**2) + C(marr) + fsize",
+        "nettfa ~ C(p401k) + C(marr) + inc + I(age - 25) + I((age - 25)**2) + fsize",
         (
             (-23549.00, 2178.08),
             (13527.05, 1810.27),
+            (-8369.47, 1829.93),
             (976.93, 83.37),
             (-376.17, 236.98),
             (38.70, 7.67),
-            (-8369.47, 1829.93),
             (-785.65, 410.78),
         ),
         1000.0,
@@ -91,28 +94,29 @@ PRINTED = (
     Printed(
         "Card 1995 as in Wooldridge, Introductory Econometrics, table 15.1, least squares",
         "wages",
-        "lwage ~ educ + exper + I(exper**2) + C(black) + C(smsa) + C(south) + C(smsa66) + C(region)",
+        "lwage ~ C(black) + C(smsa) + C(south) + C(smsa66) + C(region) + educ + exper + I(exper**2)",
         (
-            (math.nan, math.nan),
-            (0.075, 0.003),
-            (0.085, 0.007),
-            (-0.0023, 0.0003),
+            *((math.nan, math.nan),),  # neither the constant nor regions are printed
             (-0.199, 0.018),
             (0.136, 0.020),
             (-0.148, 0.026),
+            *((math.nan, math.nan),) * 9,
+            (0.075, 0.003),
+            (0.085, 0.007),
+            (-0.0023, 0.0003),
         ),
     ),
     Printed(
         "Wooldridge, Introductory Econometrics, exercise C7.9, linear probability",
         "pensions",
-        "I(e401k == 1) ~ inc + I(inc**2) + age + I(age**2) + C(male)",
+        "I(e401k == 1) ~ C(male) + inc + I(inc**2) + age + I(age**2)",
         (
             (-0.506, 0.081),
+            (-0.0035, 0.0121),
             (0.0124, 0.0006),
             (-0.000062, 0.000005),
             (0.0265, 0.0039),
             (-0.00031, 0.00005),
-            (-0.0035, 0.0121),
         ),
     ),
 )
@@ -170,7 +174,7 @@ def compared(analysis: Analysis, seed: int) -> list[Row]:
 
 def _rows(where: tuple[str, str], names: list[str], values: Any, ends: Any, width: Any) -> list[Row]:
     return [
-        {"analysis": where[0], "level": where[1], "term": name.replace("[T.", "["), "estimate": _number(value)}
+        {"analysis": where[0], "level": where[1], "term": short(name), "estimate": _number(value)}
         | {"low": _number(low), "high": _number(high), "width / raw": _number((high - low) / raw_width)}
         for name, value, (low, high), raw_width in zip(names, values, ends, width, strict=True)
     ]
@@ -180,23 +184,33 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def replicated(table: Printed, seed: int) -> list[Row]:
-    """Return a published table beside the raw fit and a strict release: estimate, interval, and the loss in width."""
+def replicated(table: Printed, level: str, seed: int) -> list[Row]:
+    """Return a published table beside the raw fit and a release: estimate, interval, and the loss in width."""
     names, values, ends = raw(table.data, table.formula, "squared")
+    found = vdp.fit(release(table.data, level, seed), table.formula)
+    ours, interval = np.full(len(names), np.nan), np.full((len(names), 2), np.nan)
+    if found.answered:
+        ours, interval = np.asarray(found.params, dtype=float), np.asarray(found.conf_int(), dtype=float)
     out = []
-    found = vdp.fit(release(table.data, "strict", seed), table.formula)
-    ours = np.asarray(found.params, dtype=float)
-    interval = np.asarray(found.conf_int(), dtype=float)
     for k, (printed, error) in enumerate(table.printed):
-        low, high = interval[k] * table.unit if found.answered else (np.nan, np.nan)
-        estimate = ours[k] * table.unit if found.answered else np.nan
-        out.append(
-            {"table": table.source, "term": names[k], "printed": _number(printed), "its error": _number(error)}
-            | {"raw": float(values[k]) * table.unit, "strict": _number(estimate), "low": _number(low)}
-            | {"high": _number(high), "width / raw": _number((high - low) / (table.unit * (ends[k, 1] - ends[k, 0])))}
-            | {"outcome": str(found.outcome)}
-        )
-    return out
+        low, high = interval[k] * table.unit
+        row: Row = {"table": table.source, "level": f"{level}: {found.outcome}", "term": short(names[k])}
+        row |= {"printed": _number(printed), "its error": _number(error), "raw": float(values[k]) * table.unit}
+        row |= {"estimate": _number(ours[k] * table.unit), "low": _number(low), "high": _number(high)}
+        row["width / raw"] = _number((high - low) / (table.unit * (ends[k, 1] - ends[k, 0])))
+        out.append(row)
+    return [row for row in out if row["printed"] is not None]
+
+
+def short(name: str) -> str:
+    """Return a coefficient's name without patsy's details.
+
+    Examples
+    --------
+    >>> short("C(health, levels=['a', 'b'])[T.b]"), short("I(age - 25)")
+    ('health[b]', 'I(age - 25)')
+    """
+    return re.sub(r"^C\((\w+)[^\[]*(?:\[[^\]]*\])?\)\[T\.(.*)\]$", r"\1[\2]", name)
 
 
 def tables(seed: int, plot: str | None) -> dict[str, list[Row]]:
@@ -211,6 +225,6 @@ def tables(seed: int, plot: str | None) -> dict[str, list[Row]]:
             path = Path(plot)
             drawing.intervals(drawn, str(path.with_name(f"{path.stem}-{k}{path.suffix}")), analysis.title)
     for k, table in enumerate(PRINTED):
-        out[f"published {k}"] = replicated(table, seed)
+        out[f"published {k}"] = [row for level in LEVELS for row in replicated(table, level, seed)]
     out["useful from"] = usefulness.rows(seed)
     return out

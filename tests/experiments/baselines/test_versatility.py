@@ -58,7 +58,7 @@ def test_a_run_is_kept_and_goes_on(tmp_path):
 def test_crossings_are_read_off_the_table():
     table = []
     for setting in versatility.SETTINGS:
-        rmse = {name: 0.02 for name in setting.releases} | {name: 0.01 for name in versatility.ONCE}
+        rmse = dict.fromkeys(setting.releases, 0.02) | dict.fromkeys(versatility.ONCE, 0.01)
         table += [{"total": setting.name, "method": k, "analyses": None, "rmse": v} for k, v in rmse.items()]
         table += [
             {"total": setting.name, "method": name, "analyses": m, "rmse": 0.005 * math.sqrt(m)}
