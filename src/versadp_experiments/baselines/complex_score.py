@@ -87,7 +87,7 @@ class ComplexScore(Method):
         theta, eye = np.zeros(d + 1), np.eye(d + 1) * 1e-4
         level = max(float(sample.y.mean()), 1e-3)
         theta[0] = math.log(level) if self.mean == "poisson" else level
-        for _ in range(25):
+        for _ in range(15):
             slope = np.array([(scores(theta + e) - scores(theta - e)).mean(axis=0) / 2e-4 for e in eye]).T
             step = np.linalg.lstsq(slope, scores(theta).mean(axis=0), rcond=None)[0]
             theta = theta - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))

@@ -32,21 +32,21 @@ def figure(width: float, height: float) -> Any:
 
 def versatility(table: Sequence[Row], path: str) -> None:
     """Draw the error over the number of analyses, a panel for each budget."""
-    picture = figure(11.0, 4.2)
-    panels = picture.subplots(1, len(SETTINGS), sharey=True)
+    picture = figure(9.5, 4.4)
+    panels, known = picture.subplots(1, len(SETTINGS), sharey=True), {}
     for axes, setting in zip(panels, SETTINGS, strict=True):
         here = {(row["method"], row["analyses"]): row["rmse"] for row in table if row["total"] == setting.name}
         for name in SHARED:
-            axes.plot(ANALYSES, [here[name, m] for m in ANALYSES], "o-", color=COLOURS[name], ms=3, label=name)
+            known[name] = axes.plot(ANALYSES, [here[name, m] for m in ANALYSES], "o-", color=COLOURS[name], ms=3)[0]
         for name in ONCE:
-            axes.axhline(here[name, None], color=COLOURS[name], ls=":", label=name)
+            known[name] = axes.axhline(here[name, None], color=COLOURS[name], ls=":")
         for name in setting.releases:
-            axes.axhline(here[name, None], color=OURS[name], lw=2.5, label=f"one release: {name}")
-        axes.axhline(here["no privacy", None], color="0.6", lw=1, label="no privacy")
+            known[f"one release: {name}"] = axes.axhline(here[name, None], color=OURS[name], lw=2.5)
+        known["no privacy"] = axes.axhline(here["no privacy", None], color="0.6", lw=1)
         axes.set(xscale="log", yscale="log", xlabel="analyses under one budget", title=f"total {setting.name}")
-        axes.legend(fontsize=6)
     panels[0].set_ylabel("root mean square error of a slope")
-    picture.savefig(path, dpi=80)
+    picture.legend(known.values(), known, loc="outside lower center", ncols=4, fontsize=7)
+    picture.savefig(path, dpi=72)
 
 
 def intervals(table: Sequence[Row], path: str, title: str) -> None:
