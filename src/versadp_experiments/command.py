@@ -14,9 +14,30 @@ from versadp_experiments.cells import READINGS, TABLES
 if TYPE_CHECKING:
     from versadp_experiments.running import Plan
 
-NAMES = (*TABLES, "figure1", "figure2", "proposition", "claims", "settings", "network")
+NAMES = (
+    *TABLES,
+    "figure1",
+    "figure2",
+    "proposition",
+    "claims",
+    "settings",
+    "network",
+    "baselines",
+    "versatility",
+    "realdata",
+)
 FULL = 5000
-THIN = {"table1": 500, "table2": 100, "table3": 100, "figure2": 500, "settings": 60, "network": 50}
+THIN = {
+    "table1": 500,
+    "table2": 100,
+    "table3": 100,
+    "figure2": 500,
+    "settings": 60,
+    "network": 50,
+    "baselines": 4,
+    "versatility": 40,
+    "realdata": 1,
+}
 THIN_OURS = {"table1": 100, "table2": 100, "table3": 100, "figure2": 100}
 DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 
@@ -50,6 +71,9 @@ def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | No
         _say_thinned(plan)
         _table(what, plan, style, plot, options)
         return
+    if what in {"baselines", "versatility", "realdata"}:
+        _compared(what, reps or THIN[what], seed, style, (options["out"], plot))
+        return
     _other(what, reps or DRAWS.get(what) or THIN[what], seed, style, plot)
 
 
@@ -70,6 +94,16 @@ def _table(what: str, plan: Plan, style: str, plot: str | None, options: dict[st
         from versadp_experiments.pictures import figure2
 
         figure2(store, plan, plot)
+
+
+def _compared(what: str, reps: int, seed: int, style: str, files: tuple[str | None, str | None]) -> None:
+    from versadp_experiments.baselines import reporting
+
+    parts = reporting.parts(what, reps, seed, *files)
+    if style == "json":
+        click.echo(json.dumps(parts))
+    else:
+        click.echo("\n\n".join(render(rows, style).rstrip("\n") for rows in parts.values()))
 
 
 def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> None:

@@ -1,0 +1,84 @@
+"""Laws of all baselines: the guarantee meets the budget and uses it up, and no privacy is no noise."""
+
+import math
+
+import numpy as np
+import pytest
+
+from versadp import privacy
+from versadp.errors import ParameterError
+from versadp_experiments.baselines import REGISTRY, Budget, Sample
+
+GAUSSIAN = {
+    "Gaussian, truncated Fourier",
+    "complex corrected score",
+    "noisy moments",
+    "noisy gradient descent",
+    "projected noisy descent",
+    "synthetic records",
+    "smoothed corrected loss",
+    "robust M-estimator",
+}
+
+
+def people(n=3000, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, d))
+    y = (rng.random(n) < 1 / (1 + np.exp(-(0.3 + x.sum(axis=1))))).astype(float)
+    return Sample(x, y)
+
+
+def test_every_kind_that_the_paper_names_is_there():
+    named = "Dwork|Avella-Medina 2021|Chaudhuri|Rajkumar|Bassily|Avella-Medina et al. 2023|Cai|Lei|CL-Lap|Novick|Zhu"
+    named += "|Stefanski and Carroll|Firpo|Yang|Kent|Duchi|Rohde|McKenna"
+    references = " ".join(cls.reference for cls in REGISTRY.values())
+    assert [name for name in named.split("|") if name not in references] == []
+    assert {cls.where for cls in REGISTRY.values()} == {"server", "device"}
+    assert all(cls.reference for cls in REGISTRY.values())
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_guarantee_meets_the_budget_and_uses_it_up(name, epsilon):
+    method = REGISTRY[name]()
+    budget = Budget(epsilon, 1e-3 if name in GAUSSIAN else 0.0)
+    profile = method.guarantee(2000, 2, budget)
+    assert budget.met_by(profile)
+    # negative control: a tenth more privacy would not be met, so the check can fail
+    assert not Budget(0.9 * epsilon, 0.9 * budget.delta).met_by(profile)
+
+
+@pytest.mark.parametrize("name", sorted(GAUSSIAN - {"robust M-estimator"}))
+def test_gaussian_noise_has_no_pure_budget(name):
+    if name == "smoothed corrected loss":
+        with pytest.raises(Exception, match=r"delta|met"):
+            REGISTRY[name]().guarantee(100, 2, Budget(1.0))
+        return
+    with pytest.raises(ParameterError, match="pure"):
+        REGISTRY[name]().guarantee(100, 2, Budget(1.0))
+
+
+@pytest.mark.parametrize("name", sorted(set(REGISTRY) - {"synthetic records", "sequential GLM", "sequential median"}))
+def test_without_privacy_nothing_is_drawn(name):
+    """The same answer whatever the seed, but for what is random in the method itself."""
+    sample = people(600, 1)
+    first, second = (REGISTRY[name]().fit(sample, Budget(math.inf), np.random.default_rng(s)) for s in (1, 2))
+    assert np.isfinite(first.values).all()
+    assert first.values == pytest.approx(second.values, abs=1e-9)
+    # negative control: with privacy the seed matters
+    budget = Budget(4.0, 1e-3 if name in GAUSSIAN else 0.0)
+    first, second = (REGISTRY[name]().fit(sample, budget, np.random.default_rng(s)) for s in (1, 2))
+    assert not np.allclose(first.values, second.values, atol=1e-9)
+
+
+def test_mu_is_exact():
+    for epsilon, delta in ((0.5, 1e-6), (4.0, 1e-3)):
+        mu = Budget(epsilon, delta).mu
+        assert privacy.gaussian(mu).delta(epsilon) <= delta < privacy.gaussian(1.001 * mu).delta(epsilon)
+
+
+def test_values_outside_the_box_are_refused():
+    with pytest.raises(ParameterError, match="outside"):
+        Sample(np.array([[1.5]]), np.zeros(1))
+    with pytest.raises(ParameterError, match="positive"):
+        Budget(0.0)

