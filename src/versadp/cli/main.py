@@ -25,6 +25,7 @@ _COMMANDS = {
     "plan": "versadp.cli.plan:plan",
     "rehearse": "versadp.cli.rehearse:rehearse",
     "release": "versadp.cli.release:release",
+    "report": "versadp.cli.report:report",
     "schema": "versadp.cli.schema:schema",
 }
 
