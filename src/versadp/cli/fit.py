@@ -21,7 +21,7 @@ _STUDY = ("weights", "weight_type", "offset", "groups", "subset")
 EXTENSIONS = ("none", "zero", "clip", "damped")
 
 
-@click.command()
+@click.command(epilog='Example: versadp fit released "bought ~ age + C(region)" --loss logistic')
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("formula")
 @click.option("--loss", type=click.Choice(LOSSES), default="squared", show_default=True, help="What is minimised.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from versadp.release.target.plan import Plan
 
 
-@click.command()
+@click.command(epilog="Example: versadp plan schema.toml --epsilon 4 --rows 100000")
 @click.argument("schema", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--epsilon", type=float, multiple=True, help="Target; several give several plans.")
 @click.option("--delta", type=float, multiple=True, help="Target; several give several plans. None is 0: pure.")

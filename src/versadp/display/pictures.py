@@ -1,7 +1,7 @@
 """Pictures: named curves or bars in, a figure out. Needs matplotlib, which is an extra.
 
-What is drawn can be told apart by line, marker or filling alone; colours, which the colour-blind can tell apart too, only
-help. `svg.py` knows the few that are used, and lets a page choose them by its scheme.
+What is drawn can be told apart by line, marker or filling alone; colours, which the colour-blind can tell apart too,
+only help. `svg.py` knows the few that are used, and lets a page choose them by its scheme.
 """
 
 from __future__ import annotations
@@ -135,14 +135,14 @@ def _bars(axes: Any, drawn: Bars, label: str) -> None:
 
 
 def short(text: Any, most: int = SHORT) -> str:
-    """Return a text that is short enough for a picture.
+    """Return a text that is short enough for a picture, with signs in place of what cannot be printed.
 
     Examples
     --------
-    >>> short("a rather long name of a level")
-    'a rather long name of…'
+    >>> short("a rather long name of a level"), ascii(short("a" + chr(0)))[-5:-1]
+    ('a rather long name of…', 'fffd')
     """
-    whole = str(text)
+    whole = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in str(text))
     return whole if len(whole) <= most else whole[: most - 1].rstrip() + "…"
 
 

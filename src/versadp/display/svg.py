@@ -5,7 +5,7 @@
     the three colours         --one, --two, --three
 
 Every id is prefixed by the picture's name, so that several pictures live in one page. Texts stay texts, in the page's
-font, and are escaped by the XML writer; what XML cannot hold is replaced.
+font, and are escaped by the XML writer; what XML cannot hold is replaced (`pictures.short`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from versadp.display.pictures import BLUE, GREEN, RED
+from versadp.display.pictures import BLUE, GREEN, RED, short
 
 SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 NAMED = {BLUE: "--one", RED: "--two", GREEN: "--three"}
@@ -26,7 +26,6 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _USED = re.compile(r"#([A-Za-z]\w*)")
 _PLACE = re.compile(r"-?\d+\.\d+")
 _PLACES = ("d", "x", "y", "width", "height", "transform")
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def inline(figure: Any, name: str, title: str, description: str = "") -> str:
@@ -52,15 +51,10 @@ def inline(figure: Any, name: str, title: str, description: str = "") -> str:
     '<svg'
     """
     import matplotlib as mpl
-    from matplotlib.text import Text
 
-    for text in figure.findobj(Text):
-        text.set_text(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text.get_text()))
     out = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # letters that matplotlib's font lacks: a page's font may have them
+        warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's font lacks: a page's may have them
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     ET.register_namespace("", SVG)
     ET.register_namespace("xlink", LINK)
@@ -74,7 +68,7 @@ def inline(figure: Any, name: str, title: str, description: str = "") -> str:
     root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title {name}-desc", "class": "picture"}
     for tag, text in (("desc", description), ("title", title)):
         told = ET.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag}"})
-        told.text = _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+        told.text = short(text, 200)
         root.insert(0, told)
     return ET.tostring(root, encoding="unicode")
 

@@ -1,7 +1,7 @@
 """Python that an analyst can run as it stands: about this very release, its columns and its model.
 
-Names stand in it as Python writes them (`repr`), and in formulas between backticks where they are no plain words: a name is
-never more than a name. The folder is called `released`, wherever it is.
+Names stand in it as Python writes them (`repr`), and in formulas between backticks where they are no plain words: a
+name is never more than a name. The folder is called `released`, wherever it is.
 """
 
 from __future__ import annotations

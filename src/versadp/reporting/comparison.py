@@ -18,6 +18,8 @@ from versadp.schema import Bounded, Categorical, Dates
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pyarrow as pa
+
     from versadp.models.describing.description import Description
     from versadp.release.release import Release
     from versadp.schema import Column, Schema
@@ -85,7 +87,8 @@ def _batches(raw: Any, schema: Schema) -> Iterable[Any]:
     if hasattr(raw, "columns"):
         import narwhals as nw
 
-        return nw.from_native(raw, eager_only=True).to_arrow().to_batches()
+        table: pa.Table = nw.from_native(raw, eager_only=True).to_arrow()
+        return (batch for batch in table.to_batches())
     return (batch for batch, _ in open_source(raw, schema).batches())
 
 

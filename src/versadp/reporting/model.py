@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def model(release: Release, formula: str, loss: Any, level: float) -> dict[str, Any]:
     """Fit a formula, and return the result, its table and its picture."""
     result = fit(release, formula, loss=loss)
-    about = {
+    about: dict[str, Any] = {
         "formula": formula,
         "loss": result.loss,
         "outcome": str(result.outcome),

@@ -29,7 +29,7 @@ HALF, MOSTLY = (0.25, 0.75), (0.05, 0.95)
 class Spread(NamedTuple):
     """Where a value in the middle of a column's range is released: shares of the range, 0 and 1 its ends.
 
-    `truth` is where it was, and `same` how often it is released just there, to a thousandth of the range.
+    `truth` is where it was, and `same` how often it is released just there.
     """
 
     truth: float
@@ -60,12 +60,12 @@ def _of_block(block: Block, columns: Any, draws: int, rng: np.random.Generator) 
     truth = np.array([[_middle(columns[name])] for name in block.columns])
     values = np.repeat(truth, draws, axis=1)
     block.to_content(values)
+    same = values[:, :1].copy()
+    block.to_values(same)
     block.add_noise(values, rng.integers(0, 2**64, (block.words, draws), dtype=np.uint64))
     block.to_values(values)
-    return [
-        (name, _spread(columns[name], row, float(x[0])))
-        for name, row, x in zip(block.columns, values, truth, strict=True)
-    ]
+    rows = zip(block.columns, values, same[:, 0], strict=True)
+    return [(name, _spread(columns[name], row, float(truth))) for name, row, truth in rows]
 
 
 def _middle(column: Column) -> float:
@@ -82,7 +82,7 @@ def _spread(column: Column, shown: Array, truth: float) -> Spread:
         return Spread(np.nan, (np.nan, np.nan), (np.nan, np.nan), float(np.mean(shown == truth)))
     there = (shown[~np.isnan(shown)] - column.lower) / column.width  # a private value may be shown as missing
     ends = np.quantile(there, [*HALF, *MOSTLY]).tolist() if there.size else [np.nan] * 4
-    same = float(np.mean(np.abs(shown - truth) <= column.width / 1000))
+    same = float(np.mean(np.abs(shown - truth) <= 1e-9 * column.width))
     return Spread((truth - column.lower) / column.width, (ends[0], ends[1]), (ends[2], ends[3]), same)
 
 

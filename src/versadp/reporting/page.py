@@ -28,6 +28,14 @@ def environment() -> Any:
     )
 
 
+def checked(path: str | Path) -> Path:
+    """Return a path that can be written to, as far as that can be told before the work."""
+    place: Path = inputs.path(path, "a file to write")
+    if not place.parent.is_dir() or place.is_dir():
+        raise ParameterError(f"there is no place for {place.name!r}", hint="give a file in a folder that is there")
+    return place
+
+
 def asset(name: str) -> str:
     """Return a file that goes into pages as it is: our own style or script."""
     return (_HERE / name).read_text(encoding="utf-8")
@@ -62,7 +70,7 @@ class Page:
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
-        place = inputs.path(path, "a file to write")
+        place = checked(path)
         try:
             place.write_text(self.html, encoding="utf-8", errors="replace")
         except OSError as problem:

@@ -26,7 +26,7 @@ from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import Candidate
 from versadp.reporting.guarantee import found
 from versadp.reporting.noise import declared
-from versadp.reporting.page import Page, asset, environment, render
+from versadp.reporting.page import Page, asset, checked, environment, render
 from versadp.schema import Bounded, Categorical, Schema
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def planner(
     """
     if not isinstance(schema, Schema):
         raise ParameterError("a planner needs a Schema", hint='e.g. Schema({"age": Bounded(18, 90)})')
-    environment()  # what is not installed is said before the work
+    environment()  # what is not installed, or cannot be written, is said before the work
+    if path is not None:
+        checked(path)
     counts = [inputs.whole("records", count, 2) for count in records]
     script = asset("planner.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -17,7 +17,7 @@ from versadp.reporting.comparison import compare
 from versadp.reporting.model import model
 from versadp.reporting.noise import DRAWS, Spread, spreads, table
 from versadp.reporting.numbers import brief
-from versadp.reporting.page import Page, environment, render
+from versadp.reporting.page import Page, checked, environment, render
 from versadp.schema import Bounded
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ def report(
     """
     opened = as_release(release)
     check_level(level)
-    environment()  # what is not installed is said before the work
+    environment()  # what is not installed, or cannot be written, is said before the work
+    if path is not None:
+        checked(path)
     described = describe(opened, level=level)
     every = guarantee.guarantees(opened)
     found = spreads(opened.mechanism)
@@ -146,8 +148,8 @@ def _unchanged(release: Release) -> dict[str, str]:
         "expected": f"about {share * len(release):,.0f}",
         "words": f"{100 * share:.3g}% of the records, at random",
         "reason": f"Each record's numbers are released unchanged with probability {share:.3g}, independently of what "
-        "they are. This is what lets analysts use any method later, and delta pays for it: assume that unchanged records "
-        "can be recognised. Nobody chooses who they are.",
+        "they are. This is what lets analysts use any method later, and delta pays for it: assume that unchanged "
+        "records can be recognised. Nobody chooses who they are.",
     }
 
 

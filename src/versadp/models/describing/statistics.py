@@ -283,7 +283,7 @@ class Statistics:
             return None
         if isinstance(declared, Categorical):
             levels = len(declared.levels)
-            return Released(np.arange(levels + 1) - 0.5, counts[:levels] / rows)
+            return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / rows)
         assert isinstance(declared, Bounded)
         ends = (
             np.linspace(declared.lower, declared.upper, CELLS + 1)
