@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
@@ -13,7 +14,6 @@ version = release = versadp.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_rest.rst"]
-suppress_warnings = ["toc.empty_glob"]  # pages that other work adds are picked up when they are there
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 html_title = "versadp"
@@ -39,9 +39,22 @@ def _rest() -> str:
 (HERE / "_rest.rst").write_text(_rest(), encoding="utf-8")
 
 
-def setup(app: object) -> None:
+def _formulas(_app: object, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:
+    """Show what is indented before the first section of a docstring as it stands: it is a formula."""
+    rules = [k for k, line in enumerate(lines) if line and set(line) == {"-"}]
+    end = rules[0] - 1 if rules else len(lines)
+    out: list[str] = []
+    for line in lines[:end]:
+        begins = line.startswith("    ") and out and not out[-1]
+        if begins and not (len(out) > 1 and out[-2].startswith(" ")):
+            out += ["::", ""]
+        out.append(line)
+    lines[:end] = out
+
+
+def setup(app: Any) -> None:
     """Draw the pictures before pages are read."""
     from pictures import draw_all
 
-    del app
     draw_all(HERE / "_pictures")
+    app.connect("autodoc-process-docstring", _formulas, priority=100)
