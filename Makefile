@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-slow check format bench clean
+.PHONY: demo test test-slow test-browser docs check format bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/versadp demo
@@ -14,6 +14,9 @@ test: check
 
 test-slow: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+test-browser: $(VENV)/.browser
+	$(BIN)/python -m pytest -m browser -rs tests/browser
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -41,6 +44,18 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) -e '.[report,accounting,jax,test,check]'
+	@touch $@
+
+docs: $(VENV)/.documented
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+$(VENV)/.documented: $(VENV)/.tested
+	$(PIP) -e '.[report,docs]'
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.tested
+	$(PIP) -e '.[report,browser]'
 	@touch $@
 
 clean:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
+    from versadp.reporting.planner import planner
+    from versadp.reporting.report import report
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
 
 _HOME = {
@@ -70,8 +72,10 @@ _HOME = {
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
     "plan": "versadp.models.planning.plan",
+    "planner": "versadp.reporting.planner",
     "rehearse": "versadp.models.planning.rehearsal",
     "release_file": "versadp.release.files.release",
+    "report": "versadp.reporting.report",
     "draft_schema": "versadp.release.files.draft",
     "example": "versadp.models.example",
     "finalize": "versadp.release.files.finalize",
@@ -117,9 +121,11 @@ __all__ = [
     "losses",
     "noise",
     "plan",
+    "planner",
     "privacy",
     "rehearse",
     "release_file",
+    "report",
     "summary_col",
 ]
 

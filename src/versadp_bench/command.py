@@ -24,7 +24,7 @@ THINNED = 20
 _ENGINES = "processes, local, dask or dask://host:port"
 
 
-@click.command()
+@click.command(epilog="Example: versadp bench")
 @click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY, COVERAGE]))
 @click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of a row.")
 @click.option("--row", "rows", multiple=True, metavar="ROW", help="A row of the table; default: all.")

@@ -42,7 +42,7 @@ THIN_OURS = {"table1": 100, "table2": 100, "table3": 100, "figure2": 100}
 DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 
 
-@click.command()
+@click.command(epilog="Example: versadp reproduce table1 --reps 100")
 @click.argument("what", type=click.Choice(NAMES))
 @click.option("--reps", type=click.IntRange(2), help="Replications in each cell (draws, where nothing is fitted).")
 @click.option("--ours", type=click.IntRange(0), help="How many of them are fitted by ours too.")

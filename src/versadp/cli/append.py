@@ -15,7 +15,7 @@ from versadp.display.tables import render
 from versadp.release.files.append import append_file
 
 
-@click.command()
+@click.command(epilog="Example: versadp append released more.parquet")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("more", type=click.Path(path_type=Path))
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own.")

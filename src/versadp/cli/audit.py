@@ -13,7 +13,7 @@ from versadp.cli.options import percentages, style_option, unit_option
 from versadp.display.tables import render
 
 
-@click.command()
+@click.command(epilog="Example: versadp audit released --unit attribute -n 200000")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
 @click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="In place of a release.")
 @click.option("--scale", type=percentages, help="Noise scale, or column=scale,...; with --schema.")

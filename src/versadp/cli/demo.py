@@ -23,7 +23,7 @@ def people(rows: int = PEOPLE) -> Any:
     return example.people(rows).drop_columns(["year"])
 
 
-@click.command()
+@click.command(epilog="Example: versadp demo")
 def demo() -> None:
     """Tell the whole story on built-in data, in under a minute."""
     data = people()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from versadp.models.describing.description import Description
 
 
-@click.command()
+@click.command(epilog="Example: versadp describe released --quantile 0.1 --quantile 0.9")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--quantile", type=float, multiple=True, help="A quantile; several may be given. Default: quartiles.")

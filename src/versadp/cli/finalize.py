@@ -9,7 +9,7 @@ import click
 from versadp.release.files.finalize import finalize as destroy_key
 
 
-@click.command()
+@click.command(epilog="Example: versadp finalize released")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own.")
 def finalize(folder: Path, state: Path | None) -> None:

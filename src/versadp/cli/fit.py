@@ -21,7 +21,7 @@ _STUDY = ("weights", "weight_type", "offset", "groups", "subset")
 EXTENSIONS = ("none", "zero", "clip", "damped")
 
 
-@click.command()
+@click.command(epilog='Example: versadp fit released "bought ~ age + C(region)" --loss logistic')
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("formula")
 @click.option("--loss", type=click.Choice(LOSSES), default="squared", show_default=True, help="What is minimised.")
@@ -65,7 +65,7 @@ def fit(
     given = {name: value for name, value in options.items() if name not in _STUDY or value not in {None, "survey"}}
     if "groups" in given:
         given["cov_type"] = "cluster"
-    results: Results = vdp.fit(vdp.load(folder), formula, loss=_loss(loss, tau, k), **given)
+    results: Results = vdp.fit(vdp.load(folder), formula, loss=as_loss(loss, tau, k), **given)
     if save is not None:
         results.save(save)
     if style == "json":
@@ -79,7 +79,7 @@ def fit(
         raise SystemExit(1)
 
 
-def _loss(name: str, tau: float | None, k: float | None) -> Any:
+def as_loss(name: str, tau: float | None, k: float | None) -> Any:
     """Return the loss as `fit` takes it."""
     for option, value, owner in (("--tau", tau, "check"), ("--k", k, "huber")):
         if value is not None and name != owner:

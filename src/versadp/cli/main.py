@@ -6,8 +6,10 @@ Commands of other packages (`bench`, `reproduce`) are found by the entry-point g
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext, redirect_stderr
 from importlib import import_module
 from importlib.metadata import entry_points
+from io import StringIO
 from typing import Any
 
 import click
@@ -25,6 +27,7 @@ _COMMANDS = {
     "plan": "versadp.cli.plan:plan",
     "rehearse": "versadp.cli.rehearse:rehearse",
     "release": "versadp.cli.release:release",
+    "report": "versadp.cli.report:report",
     "schema": "versadp.cli.schema:schema",
 }
 
@@ -44,15 +47,20 @@ class _Commands(click.Group):
         return next(iter(found)).load() if found else None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Show what the user can mend in one line, without a traceback."""
+        """Show what the user can mend in one line, without a traceback; what is quiet writes to no error stream."""
         try:
-            return super().invoke(ctx)
+            with redirect_stderr(StringIO()) if ctx.params.get("quiet") else nullcontext():
+                return super().invoke(ctx)
         except VersadpError as problem:
+            if ctx.params.get("verbose"):
+                raise
             click.echo(f"versadp: {problem}", err=True)
             sys.exit(2)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="versadp")
-def main() -> None:
+@click.option("-q", "--quiet", is_flag=True, help="No progress bars and notes; errors are still told.")
+@click.option("-v", "--verbose", is_flag=True, help="The whole traceback of an error.")
+def main(quiet: bool, verbose: bool) -> None:
     """Privatise once, learn anything: release data with differential privacy, and learn from what was released."""

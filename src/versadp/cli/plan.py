@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from versadp.release.target.plan import Plan
 
 
-@click.command()
+@click.command(epilog="Example: versadp plan schema.toml --epsilon 4 --rows 100000")
 @click.argument("schema", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--epsilon", type=float, multiple=True, help="Target; several give several plans.")
 @click.option("--delta", type=float, multiple=True, help="Target; several give several plans. None is 0: pure.")
@@ -36,14 +36,22 @@ if TYPE_CHECKING:
 @click.option("--noise", type=click.Choice(["auto", "window", "zil"]), default="auto", help="With --target-se.")
 @model_options(required=False)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write the trade-off curves to a file.")
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with sliders to a file.")
 @unit_option
 @style_option
-def plan(schema: Path, unit: str, style: str, plot: Path | None, **options: Any) -> None:
+def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | None, **options: Any) -> None:
     """Show what meets a privacy target, side by side; or, with --formula, what a model's precision costs in privacy.
 
-    With --formula and --target-se: the least epsilon. With --formula and --epsilon: standard errors and widths.
+    With --formula and --target-se: the least epsilon. With --formula and --epsilon: standard errors and widths. With
+    --report: a page on which privacy, noise and precision move together; it needs no target.
     """
     columns = vdp.Schema.from_toml(schema)
+    if report is not None:
+        with bar("planning") as tell:
+            vdp.planner(columns, report, progress=tell)
+        click.echo(f"report written to {report}", err=True)
+        if not any(options[name] for name in ("epsilon", "advantage", "alpha", "beta", "formula", "target_se")):
+            return
     if options["formula"] is not None:
         _model(columns, unit, style, options)
         return

@@ -15,7 +15,7 @@ from versadp.display.tables import render
 _TARGET = ("epsilon", "delta", "exact_rate", "shuffled", "noise", "records", "reps", "seconds")
 
 
-@click.command()
+@click.command(epilog='Example: versadp rehearse schema.toml --formula "y ~ age" --epsilon 4')
 @click.argument("schema", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @model_options(required=True)
 @click.option("--epsilon", type=float, required=True, help="Target.")

@@ -15,7 +15,7 @@ from versadp.display.tables import render
 from versadp.release.files.release import AGAIN, release_file
 
 
-@click.command()
+@click.command(epilog="Example: versadp release people.csv --schema schema.toml --out released --epsilon 4")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
     "--schema", type=click.Path(path_type=Path), required=True, help="Schema file; see `versadp schema init`."

@@ -10,12 +10,12 @@ import versadp as vdp
 from versadp.release.files.draft import draft_schema
 
 
-@click.group()
+@click.group(epilog="Example: versadp schema init people.parquet --out schema.toml")
 def schema() -> None:
     """Make a schema file."""
 
 
-@schema.command("init")
+@schema.command("init", epilog="Example: versadp schema init people.parquet --out schema.toml")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Write to a file; default: print.")
 def init(data: Path, out: Path | None) -> None:

@@ -1,4 +1,8 @@
-"""Pictures: named curves or bars in, a figure out. Needs matplotlib, which is an extra."""
+"""Pictures: named curves or bars in, a figure out. Needs matplotlib, which is an extra.
+
+What is drawn can be told apart by line, marker or filling alone; colours, which the colour-blind can tell apart too,
+only help. `svg.py` knows the few that are used, and lets a page choose them by its scheme.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,21 @@ if TYPE_CHECKING:
 
     Dots = tuple[NDArray[np.float64], NDArray[np.float64]]  # estimates, ends of intervals
     Bars = tuple[Any, NDArray[np.float64], NDArray[np.float64], Any]  # places, heights, ends of intervals, widths
+    Outline = tuple[NDArray[np.float64], NDArray[np.float64]]  # ends of cells, one more than there are; heights
+
+BLUE, RED, GREEN = "#0072b2", "#d55e00", "#009e73"
+LINES = ((BLUE, "-"), (RED, (0, (5, 2))), (GREEN, (0, (1, 1.2))), ("0.45", (0, (6, 2, 1, 2))), ("black", (0, (9, 2))))
+SHORT = 22  # letters of a name in a picture
 
 
 def curves(
-    lines: Mapping[str, tuple[ArrayLike, ArrayLike]], *, x: str, y: str, title: str = "", path: str | Path | None = None
+    lines: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+    path: str | Path | None = None,
+    axes: Any = None,
 ) -> Any:
     """Draw named curves into one figure, and write it if a path is given.
 
@@ -29,24 +44,36 @@ def curves(
         Labels.
     path : str or Path, optional
         File to write; the suffix decides the format.
+    axes : matplotlib Axes, optional
+        Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib.figure.Figure
         Belongs to no window.
     """
-    figure = _figure(6.0, 5.0)
-    axes = figure.subplots()
-    for label, (xs, ys) in lines.items():
-        axes.plot(xs, ys, label=label)
-    axes.set(xlabel=x, ylabel=y, title=title)
-    axes.legend()
+    if axes is None:
+        axes = new_figure(6.0, 5.0).subplots()
+    for k, (label, (xs, ys)) in enumerate(lines.items()):
+        colour, style = LINES[k % len(LINES)]
+        axes.plot(xs, ys, label=label, color=colour, linestyle=style)
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(title, parse_math=False)
+    if lines:
+        axes.legend()
     if path is not None:
-        figure.savefig(path)
-    return figure
+        axes.figure.savefig(path)
+    return axes.figure
 
 
-def bars(drawn: Mapping[str, Bars], *, y: str, path: str | Path | None = None) -> Any:
+def bars(
+    drawn: Mapping[str, Bars],
+    *,
+    y: str,
+    path: str | Path | None = None,
+    outlines: Mapping[str, Outline] | None = None,
+    labels: tuple[str, str] = ("", ""),
+) -> Any:
     """Draw bars with intervals, a picture for each name, side by side in one figure; and write it if a path is given.
 
     Parameters
@@ -57,26 +84,66 @@ def bars(drawn: Mapping[str, Bars], *, y: str, path: str | Path | None = None) -
         Label.
     path : str or Path, optional
         File to write; the suffix decides the format.
+    outlines : mapping of name to (ends, heights), optional
+        Steps that are drawn over the bars of a name; bars at texts stand at 0, 1, 2 and so on.
+    labels : pair of str
+        What bars and outlines are, where a picture has both.
 
     Returns
     -------
     matplotlib.figure.Figure
         Belongs to no window.
     """
-    across = min(max(len(drawn), 1), 3)
-    down = -(-max(len(drawn), 1) // across)
-    figure = _figure(4.0 * across, 3.0 * down)
+    names = list(dict.fromkeys([*drawn, *(outlines or {})]))
+    across = min(max(len(names), 1), 3)
+    down = -(-max(len(names), 1) // across)
+    figure = new_figure(5.0 if len(names) < 2 else 4.0 * across, 3.0 * down)
     every = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, (name, (places, heights, ends, widths)) in zip(every, drawn.items(), strict=False):
-        axes.bar(places, heights, width=widths, color="0.75")
-        axes.vlines(places, ends[:, 0], ends[:, 1], color="0.2", linewidth=1.0)
+    for axes, name in zip(every, names, strict=False):
+        if name in drawn:
+            _bars(axes, drawn[name], labels[0])
+        if name in (outlines or {}):
+            ends, heights = (outlines or {})[name]
+            axes.stairs(heights, ends, color=RED, linewidth=1.2, linestyle="--", label=labels[1])
+            if name in drawn and all(labels):
+                axes.legend()
         axes.set(ylabel=y)
-        axes.set_title(name, parse_math=False)
-    for axes in every[len(drawn) :]:
+        axes.set_ylim(bottom=0.0)
+        axes.set_title(short(name, 40), parse_math=False)
+    for axes in every[len(names) :]:
         axes.set_axis_off()
     if path is not None:
         figure.savefig(path)
     return figure
+
+
+def _bars(axes: Any, drawn: Bars, label: str) -> None:
+    """Draw bars with intervals; texts below them that would not fit side by side are turned."""
+    import numpy as np
+
+    places, heights, ends, widths = drawn
+    texts = [short(each) for each in places] if any(isinstance(each, str) for each in places) else None
+    at = np.arange(len(places)) if texts else places
+    axes.bar(at, heights, width=widths, color="0.75", label=label)
+    axes.vlines(at, ends[:, 0], ends[:, 1], color="0.2", linewidth=1.0)
+    if texts:
+        turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, texts)) > 40 else {}
+        axes.set_xticks(at)
+        axes.set_xticklabels(texts, parse_math=False, **turned)
+    else:
+        axes.locator_params(axis="x", nbins=5)
+
+
+def short(text: Any, most: int = SHORT) -> str:
+    """Return a text that is short enough for a picture, with signs in place of what cannot be printed.
+
+    Examples
+    --------
+    >>> short("a rather long name of a level"), ascii(short("a" + chr(0)))[-5:-1]
+    ('a rather long name of…', 'fffd')
+    """
+    whole = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in str(text))
+    return whole if len(whole) <= most else whole[: most - 1].rstrip() + "…"
 
 
 def estimates(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title: str = "", axes: Any = None) -> Any:
@@ -99,7 +166,7 @@ def estimates(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title:
     matplotlib Axes
     """
     if axes is None:
-        axes = _figure(6.0, 1.2 + 0.35 * len(names) * max(len(drawn), 1)).subplots()
+        axes = new_figure(6.0, 1.2 + 0.35 * len(names) * max(len(drawn), 1)).subplots()
     looks = (("o", "black", "black"), ("s", "0.45", "white"), ("^", "0.6", "0.8"))
     apart = 0.22
     finite = [
@@ -114,14 +181,63 @@ def estimates(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title:
         axes.plot(centre, y, marker, color=edge, markerfacecolor=face, label=label, linestyle="none")
     axes.axvline(0.0, color="0.7", linewidth=0.8, linestyle="--", zorder=0)
     axes.set_yticks(range(len(names)))
-    axes.set_yticklabels(names, parse_math=False)
+    axes.set_yticklabels([short(name, 32) for name in names], parse_math=False)
     axes.set(xlabel=x, ylim=(len(names) - 0.5, -0.5))
     axes.set_title(title, parse_math=False)
     axes.legend()
     return axes
 
 
-def _figure(width: float, height: float) -> Any:
+def estimates_apart(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, title: str = "") -> Any:
+    """Draw estimates as `estimates` does, each name on an axis of its own: for numbers of different sizes.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure = new_figure(5.0, 1.0 + 0.85 * len(names))
+    every = figure.subplots(len(names), 1, squeeze=False).ravel()
+    for j, (axes, name) in enumerate(zip(every, names, strict=True)):
+        one = {label: (centre[j : j + 1], ends[j : j + 1]) for label, (centre, ends) in drawn.items()}
+        estimates([name], one, x=x if axes is every[-1] else "", axes=axes)
+        axes.locator_params(axis="x", nbins=5)
+        axes.set_yticks([])
+        axes.set_title(short(name, 48), parse_math=False, loc="left", fontsize="medium")
+        axes.get_legend().remove()
+    every[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(drawn), frameon=False, fontsize="small")
+    if title:
+        figure.suptitle(title, parse_math=False)
+    return figure
+
+
+def ranges(drawn: Mapping[str, tuple[float, tuple[float, float], tuple[float, float]]], *, x: str) -> Any:
+    """Draw where something lies, a line for each name: mostly (thin) and half of the time (thick); 0 to 1 is shaded.
+
+    Parameters
+    ----------
+    drawn : mapping of name to (a mark, ends of the thin line, ends of the thick one)
+    x : str
+        Label.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure = new_figure(5.0, 0.9 + 0.32 * len(drawn))
+    axes = figure.subplots()
+    axes.axvspan(0.0, 1.0, color="0.75", alpha=0.4, linewidth=0)
+    for k, (mark, mostly, half) in enumerate(drawn.values()):
+        axes.plot(mostly, [k, k], color=BLUE, linewidth=1.5)
+        axes.plot(half, [k, k], color=BLUE, linewidth=6, solid_capstyle="butt")
+        axes.plot([mark], [k], "|", color="black", markersize=12)
+    axes.set_yticks(range(len(drawn)))
+    axes.set_yticklabels([short(name) for name in drawn], parse_math=False)
+    axes.set(xlabel=x, ylim=(len(drawn) - 0.5, -0.5))
+    return figure
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return a figure that belongs to no window."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -442,7 +442,15 @@ class Results(Publishing):
         """
         return self._more.rsquared()
 
-    def plot(self, *, level: float = 0.95, naive: bool = True, intercept: bool = False, axes: Any = None) -> Any:
+    def plot(
+        self,
+        *,
+        level: float = 0.95,
+        naive: bool = True,
+        intercept: bool = False,
+        axes: Any = None,
+        apart: bool = False,
+    ) -> Any:
         """Draw the coefficients with their intervals; beside them, if they can be had, those of noise not undone.
 
         Corrected estimates are filled circles and naive ones open squares, so that no colour is needed.
@@ -457,12 +465,14 @@ class Results(Publishing):
             Whether to show the intercept.
         axes : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        apart : bool
+            Give each coefficient an axis of its own, for those of different sizes; then a figure is returned.
 
         Returns
         -------
         matplotlib Axes
         """
-        from versadp.display.pictures import estimates
+        from versadp.display.pictures import estimates, estimates_apart
 
         names = [name for name in self.names if intercept or name != "Intercept" or len(self.names) == 1]
         drawn = {"corrected" if self.method != "naive" else "naive": self._drawn(names, level)}
@@ -470,7 +480,10 @@ class Results(Publishing):
             other = self.further.naive()
             if other.converged:
                 drawn["naive"] = other._drawn(names, level)  # noqa: SLF001 - of the same class
-        return estimates(names, drawn, x=f"estimate and {100 * level:g}% interval", title=self.formula or "", axes=axes)
+        x = f"estimate and {100 * level:g}% interval"
+        if apart:
+            return estimates_apart(names, drawn, x=x)
+        return estimates(names, drawn, x=x, title=self.formula or "", axes=axes)
 
     def _drawn(self, names: list[str], level: float) -> tuple[Array, Array]:
         rows = [self.names.index(name) for name in names]

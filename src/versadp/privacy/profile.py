@@ -24,6 +24,7 @@ from versadp.errors import ParameterError
 from versadp.privacy.solving.searches import least_beta, least_epsilon
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 Array = NDArray[np.float64]
@@ -295,13 +296,25 @@ class PrivacyProfile(ABC):
 
         return to_pld(self, mesh)
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        show: str = "both",
+        label: str = "best attacker",
+        beside: Mapping[str, PrivacyProfile] | None = None,
+    ) -> Any:
         """Draw beta over alpha and delta over epsilon; write the picture if a path is given.
 
         Parameters
         ----------
         path : str or Path, optional
             File to write; the suffix decides the format.
+        show : {"both", "tradeoff", "profile"}
+        label : str
+            What this guarantee is called in the picture.
+        beside : mapping of str to PrivacyProfile, optional
+            Other guarantees to draw with it, by what they are called.
 
         Returns
         -------
@@ -310,11 +323,11 @@ class PrivacyProfile(ABC):
         Examples
         --------
         >>> from versadp.privacy import gaussian
-        >>> figure = gaussian(1.0).plot()  # doctest: +SKIP
+        >>> figure = gaussian(1.0).plot(beside={"twice": gaussian(1.0).compose(2)})  # doctest: +SKIP
         """
         from versadp.privacy.picture import draw
 
-        return draw(self, path)
+        return draw(self, path, show=show, label=label, beside=beside)
 
     def describe(self) -> str:
         """Return the guarantee in words.

@@ -152,23 +152,15 @@ class Description(Mapping[str, "ColumnDescription"]):
         }
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw histograms of numbers and shares of categories with their intervals; write them if a path is given.
+        """Draw histograms and shares of levels with intervals, what was released dashed; write them if a path is given.
 
         Returns
         -------
         matplotlib.figure.Figure
         """
-        from versadp.display.pictures import bars
+        from versadp.models.describing.picture import draw
 
-        drawn: dict[str, Any] = {}
-        for name, column in self.items():
-            if (found := column.histogram) is not None:
-                drawn[name] = (found.middle, found.share, found.band(self.level), found.high - found.low)
-            elif any(each.told for each in column.shares.values()):
-                shares = {str(level): each for level, each in column.shares.items()}
-                ends = np.array([[each.low, each.high] for each in shares.values()])
-                drawn[name] = (list(shares), np.array([each.value for each in shares.values()]), ends, 0.8)
-        return bars(drawn, y="share", path=path)
+        return draw(self, path)
 
 
 def _row(column: str, label: str, each: Estimate, declared: Any = None) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from versadp.models.describing.gathering import Gathered, group_keys
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from versadp.models.describing.layout import Layout
@@ -33,6 +35,18 @@ if TYPE_CHECKING:
 CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
 TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
 SHOWN = 50  # values of a public column whose shares are shown
+FEWEST, ROUGH = 8, 0.2  # cells, and their error beside an average share
+RARE = 0.002  # of released values, on either side: cells beyond the bounds that hold no more are left out
+
+
+class Released(NamedTuple):
+    """Shares of what was released: of cells of numbers, with one end more than there are cells, or of levels.
+
+    Levels lie between -½, ½, 1½ and so on.
+    """
+
+    ends: Array
+    share: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +85,35 @@ class ColumnDescription:
     def histogram(self) -> Histogram | None:
         """Shares of the cells of a number, with their bands; None for a category, or where it cannot be had."""
         return self._statistics.histogram(self.name)
+
+    @cached_property
+    def coarse(self) -> Histogram | None:
+        """The histogram with neighbouring cells together, until most of them can be told from 0: as it is drawn."""
+        found = self.histogram
+        while found is not None and found.share.size > FEWEST and np.median(found.error / found.share.mean()) > ROUGH:
+            found = found.joined(2)
+        return found
+
+    @cached_property
+    def released(self) -> Released | None:
+        """What was released, noise and all: shares of levels, or of cells as `coarse` has; None without noise."""
+        return self._statistics.released(self.name, self.coarse)
+
+    @property
+    def level(self) -> float:
+        """Of the intervals."""
+        return _level(self._statistics.z)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the corrected histogram or shares with intervals, what was released dashed; write it if a path is given.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from versadp.models.describing.picture import draw
+
+        return draw({self.name: self}, path)
 
     def rows(self) -> list[tuple[str, Estimate]]:
         """Return statistics by name, in the order of the table."""
@@ -236,6 +279,32 @@ class Statistics:
             return found
         told = found.joined(2).told(FEWEST, TOLD)  # on a lattice, cells end half a step beyond the bounds
         return replace(told, low=np.maximum(told.low, declared.lower), high=np.minimum(told.high, declared.upper))
+
+    def released(self, name: str, found: Histogram | None) -> Released | None:
+        """Return the shares of what was released of a noisy column, from the counts of its outputs."""
+        counts, declared, rows = self._counts.get(name), self.layout.columns[name], self.gathered.rows
+        if counts is None or not rows:
+            return None
+        if isinstance(declared, Categorical):
+            levels = len(declared.levels)
+            return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / rows)
+        assert isinstance(declared, Bounded)
+        ends = (
+            np.linspace(declared.lower, declared.upper, CELLS + 1)
+            if found is None
+            else np.append(found.low, found.high[-1])
+        )
+        bins = self.layout.bins[name].edges
+        below = np.append(0.0, np.cumsum(counts[:-1]))
+        shown = max(float(below[-1]), 1.0)
+        low, high = np.interp([RARE * shown, (1 - RARE) * shown], below, bins)
+        width = float(ends[-1] - ends[0]) / (ends.size - 1)
+        before = int(min(max(np.ceil((ends[0] - low) / width), 0), CELLS))
+        after = int(min(max(np.ceil((high - ends[-1]) / width), 0), CELLS))
+        ends = np.concatenate(
+            [ends[0] - width * np.arange(before, 0, -1), ends, ends[-1] + width * np.arange(1, after + 1)]
+        )
+        return Released(ends, np.diff(np.interp(ends, bins, below)) / shown)
 
 
 def _why(block: Any, name: str) -> str:

@@ -51,7 +51,7 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
         "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
     ]
     if mechanism.sampler_error:
-        error = _up(mechanism.sampler_error)
+        error = rounded_up(mechanism.sampler_error)
         lines.append(f"The sampler's distance from ideal noise, at most {error} a record, is included.")
     return "\n".join(lines)
 
@@ -100,12 +100,12 @@ def _figures(mechanism: Mechanism, among: int | None) -> dict[str, Any]:
 
 
 def _figures_in_words(profile: PrivacyProfile) -> list[str]:
-    pairs = ", ".join(f"({epsilon:g}, {_up(profile.delta(epsilon))})" for epsilon in EPSILONS)
-    found = _up(100 * (1 - profile.beta(FALSE_ALARMS)))
+    pairs = ", ".join(f"({epsilon:g}, {rounded_up(profile.delta(epsilon))})" for epsilon in EPSILONS)
+    found = rounded_up(100 * (1 - profile.beta(FALSE_ALARMS)))
     attack = f"An attacker who may raise {FALSE_ALARMS:.0%} false alarms tells two versions apart in at most"
     return [
         f"  {attack} {found}% of cases.",
-        f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {_up(profile.delta_floor)}.",
+        f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {rounded_up(profile.delta_floor)}.",
     ]
 
 
@@ -143,8 +143,14 @@ def _noise_words(mechanism: Mechanism, rows: int | None) -> list[str]:
     return lines
 
 
-def _up(value: float) -> str:
-    """Show three digits, rounded up: a statement never promises more than holds (a millionth of it aside)."""
+def rounded_up(value: float) -> str:
+    """Show three digits, rounded up: a statement never promises more than holds (a millionth of it aside).
+
+    Examples
+    --------
+    >>> rounded_up(0.12341)
+    '0.124'
+    """
     from decimal import ROUND_CEILING, Context, Decimal
 
     shown = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(value * (1 - 1e-6)))

@@ -1,0 +1,31 @@
+"""Columns of a release as a picture: corrected bars with intervals, and what was released as a dashed outline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.display.pictures import bars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from versadp.models.describing.statistics import ColumnDescription
+
+
+def draw(columns: Mapping[str, ColumnDescription], path: str | Path | None = None) -> Any:
+    """Draw columns side by side; those of which nothing is told are left out."""
+    drawn: dict[str, Any] = {}
+    outlines: dict[str, Any] = {}
+    for name, column in columns.items():
+        if (found := column.coarse) is not None:
+            drawn[name] = (found.middle, found.share, found.band(column.level), found.high - found.low)
+        elif any(each.told for each in column.shares.values()):
+            shares = {str(level): each for level, each in column.shares.items() if level is not None}
+            ends = np.array([[each.low, each.high] for each in shares.values()])
+            drawn[name] = (list(shares), np.array([each.value for each in shares.values()]), ends, 0.8)
+        if (seen := column.released) is not None:
+            outlines[name] = (seen.ends, seen.share)
+    return bars(drawn, y="share", path=path, outlines=outlines, labels=("corrected", "as released"))

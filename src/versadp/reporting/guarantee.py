@@ -1,0 +1,115 @@
+"""What a release promises, as a page shows it: points of the trade-off curve, (epsilon, delta) pairs, one release more.
+
+Four guarantees stand side by side: for a whole record and for one attribute, and each of them from two attackers, one
+who knows which row is whose (local) and one who does not (shuffled). Every figure is rounded toward less privacy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from versadp.errors import ParameterError
+from versadp.noise.block import UNITS
+from versadp.release.target.statement import rounded_up
+
+if TYPE_CHECKING:
+    from versadp.privacy import PrivacyProfile
+    from versadp.release.release import Release
+
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1)
+DELTA = 1e-6
+TIMES = (1, 2, 3)
+NONE = 1e-9  # a share of records
+
+
+def guarantees(release: Release) -> dict[str, PrivacyProfile]:
+    """Return the guarantees by what they are called, that of the release for a whole record first.
+
+    Examples
+    --------
+    >>> import versadp as vdp
+    >>> list(guarantees(vdp.example(2000)))
+    ['record or attribute, shuffled', 'record or attribute, local']
+    """
+    found: list[tuple[str, str, PrivacyProfile]] = []
+    for unit in UNITS:
+        local, whole = release.mechanism.privacy(unit), release.privacy(unit)
+        found += ([] if whole == local else [(unit, "shuffled", whole)]) + [(unit, "local", local)]
+    out: dict[str, PrivacyProfile] = {}
+    for unit, way, profile in found:
+        units = [other for other, same, each in found if same == way and each == profile]
+        out.setdefault(f"{' or '.join(units) if len(units) > 1 else unit}, {way}", profile)
+    return out
+
+
+def headline(release: Release) -> dict[str, str]:
+    """Return the guarantee in one line: what was asked for if that is known, and what the best attacker finds."""
+    asked = release.mechanism.target
+    unit = (asked and asked.unit) or "record"
+    hidden = asked is None or asked.shuffled is not None
+    profile = release.privacy(unit) if hidden else release.mechanism.privacy(unit)
+    delta = DELTA if asked is None or asked.epsilon is None else asked.delta or 0.0
+    local, whole = found(release.mechanism.privacy(unit)), found(release.privacy(unit))
+    return {"unit": unit, "pair": _pair(profile, delta), "local": local, "shuffled": "" if local == whole else whole}
+
+
+def found(profile: PrivacyProfile, alarms: float = 0.01) -> str:
+    """Return the largest share of targets that an attacker finds at a rate of false alarms, in percent.
+
+    Examples
+    --------
+    >>> from versadp.privacy import gaussian
+    >>> found(gaussian(1.0), 0.05)
+    '26%'
+    """
+    return f"{rounded_up(100 * (1 - float(profile.beta(alarms))))}%"
+
+
+def _pair(profile: PrivacyProfile, delta: float) -> str:
+    """Return (epsilon, delta) at a delta, or at the least one above the floor that says something."""
+    try:
+        epsilon = float(profile.epsilon(delta))
+    except ParameterError:  # below the floor
+        delta = float(rounded_up(max(2 * profile.delta_floor, DELTA)))
+        if delta >= 1:
+            return f"none: delta is never below {rounded_up(profile.delta_floor)}"
+        epsilon = float(profile.epsilon(delta))
+    shown = rounded_up(epsilon)
+    return f"epsilon {shown}" + (f", delta {delta:g}" if delta else " (pure: delta 0)")
+
+
+def attacks(every: dict[str, PrivacyProfile]) -> list[dict[str, str]]:
+    """Return what the best attacker finds, a row for each rate of false alarms."""
+    return [
+        {"false alarms": f"{100 * alarms:g}%"} | {name: found(profile, alarms) for name, profile in every.items()}
+        for alarms in FALSE_ALARMS
+    ]
+
+
+def pairs(every: dict[str, PrivacyProfile]) -> list[dict[str, str]]:
+    """Return delta at a few epsilons, a row each."""
+    return [
+        {"epsilon": f"{epsilon:g}"} | {name: rounded_up(float(each.delta(epsilon))) for name, each in every.items()}
+        for epsilon in EPSILONS
+    ]
+
+
+def again(release: Release) -> list[dict[str, Any]]:
+    """Return what several releases of the same people give away together, a row for each number of them."""
+    profile = release.privacy("record")
+    delta = DELTA if profile.delta_floor < DELTA else 0.0
+    rows = []
+    for times in TIMES:
+        each = profile.compose(times)
+        rows.append(
+            {
+                "releases": str(times),
+                "(epsilon, delta) of a record": _pair(each, delta),
+                "found at 1% false alarms, at most": found(each),
+                "records given away for certain": f"{rounded_up(100 * each.exact_share)}%"
+                if each.exact_share > NONE
+                else "none",
+            }
+        )
+    return rows

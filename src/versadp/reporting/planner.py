@@ -1,0 +1,249 @@
+"""`planner`: what every level of privacy would mean for a schema, on one page with sliders.
+
+Each stop of the sliders is a mechanism that `calibrate` gives, with its exact curve; nothing is interpolated. The
+precision beside it is that of plain corrections (`noise/cost.py`), for values spread evenly over their range:
+
+    width of the 95% interval of a mean = 2 · 1.96 · cost · (upper - lower)/√12 / √records
+
+and of a level's share the same with √(p (1 - p)), p one over the number of levels.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp import inputs
+from versadp.errors import InfeasibleError, ParameterError
+from versadp.noise.block import UNITS
+from versadp.noise.cost import EVEN
+from versadp.release.target.calibrate import calibrate
+from versadp.release.target.candidate import Candidate
+from versadp.reporting.guarantee import found
+from versadp.reporting.noise import declared
+from versadp.reporting.page import Page, asset, checked, environment, render
+from versadp.schema import Bounded, Categorical, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from versadp.release.mechanism import Mechanism
+
+NORMAL = 1.959964
+ALPHAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+RECORDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to meet a target, and the stops of its sliders."""
+
+    name: str
+    title: str
+    words: str
+    noise: str
+    epsilons: Sequence[float]
+    deltas: Sequence[float]
+    shuffled: bool = False
+
+
+WAYS = (
+    Way(
+        "windows",
+        "Windows",
+        "Each record shows the truth up to a window, or is drawn at random; pure epsilon, whoever looks at it.",
+        "window",
+        (0.5, 1, 2, 3, 4, 6, 8, 10, 12),
+        (0.0,),
+    ),
+    Way(
+        "shuffled",
+        "Windows, shuffled",
+        "The same noise in a release whose order tells nothing: epsilon and delta in the ordinary, central sense. With "
+        "public columns, records means the smallest group with equal public values.",
+        "window",
+        (0.25, 0.5, 1, 2, 4),
+        (1e-5, 1e-6, 1e-8),
+        shuffled=True,
+    ),
+    Way(
+        "laplace",
+        "Zero-inflated Laplace",
+        "The paper's noise: a few records are released unchanged, which delta pays for, and serve every loss.",
+        "zil",
+        (1, 2, 4, 8),
+        (0.02, 0.05, 0.1, 0.2),
+    ),
+)
+
+
+def planner(
+    schema: Schema,
+    path: str | Path | None = None,
+    *,
+    records: Sequence[int] = RECORDS,
+    ways: Sequence[Way] = WAYS,
+    progress: Callable[[float], None] | None = None,
+) -> Page:
+    """Return a page with sliders: how noise, guarantee and the widths of intervals move together.
+
+    It is one file of HTML that needs no network and no server. Nothing is read off data. Needs the extra
+    `versadp[report]`.
+
+    Parameters
+    ----------
+    schema : Schema
+    path : str or Path, optional
+        File to write.
+    records : sequence of int
+        The stops of the slider for the number of records.
+    ways : sequence of Way
+        Which noise, with its epsilons and deltas.
+    progress : callable, optional
+        Is told the share that is done.
+
+    Returns
+    -------
+    Page
+
+    Examples
+    --------
+    >>> import versadp as vdp
+    >>> page = vdp.planner(vdp.Schema({"age": vdp.Bounded(18, 90)}))  # doctest: +SKIP
+    >>> page.save("plan.html")  # doctest: +SKIP
+    """
+    if not isinstance(schema, Schema):
+        raise ParameterError("a planner needs a Schema", hint='e.g. Schema({"age": Bounded(18, 90)})')
+    environment()  # what is not installed, or cannot be written, is said before the work
+    if path is not None:
+        checked(path)
+    counts = [inputs.whole("records", count, 2) for count in records]
+    script = asset("planner.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    page = render(
+        "planner.html",
+        data=_for_script(_data(schema, counts, ways, progress)),
+        script=script,
+        digest=digest,
+        ways=ways,
+        columns=[{"name": name, "declared": declared(column)} for name, column in schema.columns.items()],
+    )
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def _data(
+    schema: Schema, records: list[int], ways: Sequence[Way], progress: Callable[[float], None] | None
+) -> dict[str, Any]:
+    """Return all that the page shows, as JSON holds it."""
+    stops = [(way, *stop) for way in ways for stop in _stops(way, records)]
+    points = {}
+    for done, (way, unit, epsilon, delta, count) in enumerate(stops):
+        if progress is not None:
+            progress(done / len(stops))
+        points[key(way.name, unit, epsilon, delta, count)] = point(
+            schema, way, unit=unit, epsilon=epsilon, delta=delta, count=count
+        )
+    return {
+        "ways": [
+            {
+                "name": each.name,
+                "words": each.words,
+                "epsilons": each.epsilons,
+                "deltas": each.deltas,
+                "shuffled": each.shuffled,
+            }
+            for each in ways
+        ],
+        "records": records,
+        "alphas": ALPHAS,
+        "points": points,
+    }
+
+
+def _stops(way: Way, records: list[int]) -> Iterator[tuple[str, float, float, int | None]]:
+    for unit in UNITS:
+        for epsilon in way.epsilons:
+            for delta in way.deltas:
+                for count in records if way.shuffled else [None]:
+                    yield unit, epsilon, delta, count
+
+
+def key(way: str, unit: str, epsilon: float, delta: float, count: int | None) -> str:
+    """Return what the page calls a stop of its sliders.
+
+    Examples
+    --------
+    >>> key("shuffled", "record", 0.5, 1e-6, 1000), key("windows", "record", 4, 0.0, None)
+    ('shuffled record 0.5 1e-06 1000', 'windows record 4 0 -')
+    """
+    return f"{way} {unit} {epsilon:g} {delta:g} {'-' if count is None else count}"
+
+
+def point(
+    schema: Schema, way: Way, *, unit: str, epsilon: float, delta: float, count: int | None = None
+) -> dict[str, Any]:
+    """Return what the page shows at one stop: the noise, the curve, and what a thousandth of precision costs.
+
+    Widths are for one record; those of n records are smaller by √n.
+    """
+    try:
+        mechanism = calibrate(
+            schema,
+            epsilon=epsilon,
+            delta=delta or None,
+            unit=unit,
+            noise=way.noise,
+            shuffled=count if way.shuffled else None,
+        )
+    except (InfeasibleError, ParameterError) as refusal:
+        return {"refused": str(refusal).splitlines()[0]}
+    profile = mechanism.privacy(unit, shuffled=count if way.shuffled else None)
+    return {
+        "beta": [round(float(beta), 4) for beta in np.atleast_1d(profile.beta(list(ALPHAS)))],
+        "found": found(profile),
+        "noise": {label: text for block in mechanism.blocks for label, text in block.facts(None).items()},
+        "widths": widths(schema, mechanism),
+    }
+
+
+def widths(schema: Schema, mechanism: Mechanism) -> dict[str, dict[str, float]]:
+    """Return the width of the 95% interval of each column's mean, or of a level's share, from one record.
+
+    Also by how much the noise multiplies it.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema, calibrate
+    >>> schema = Schema({"age": Bounded(18, 90)})
+    >>> found = widths(schema, calibrate(schema, epsilon=8))["age"]
+    >>> 1 < found["times"] < 1.1, round(found["width"] / found["times"], 1)
+    (True, 81.5)
+    """
+    out = {}
+    for name, costs in Candidate("", mechanism).costs().items():
+        column = schema.columns[name]
+        cost = costs.get("mean", costs.get("share"))
+        if cost is None or not np.isfinite(cost):
+            continue
+        if isinstance(column, Bounded):
+            raw = column.width * EVEN
+        else:
+            assert isinstance(column, Categorical)
+            p = 1 / len(column.levels)
+            raw = (p * (1 - p)) ** 0.5
+        out[name] = {"width": float(f"{2 * NORMAL * cost * raw:.6g}"), "times": float(f"{cost:.6g}")}
+    return out
+
+
+def _for_script(data: dict[str, Any]) -> str:
+    """Return JSON that can stand inside a script element whatever is in it."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

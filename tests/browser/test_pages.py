@@ -1,0 +1,140 @@
+"""Pages in a browser: light, dark and on a phone, by keyboard and to a screen reader; `make test-browser`.
+
+Chromium is that of the system; where there is none the tests are skipped, and say so.
+"""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import versadp as vdp
+from versadp.cli import demo
+
+pytestmark = pytest.mark.browser
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium: apt-get install chromium, or set CHROMIUM", allow_module_level=True)
+LOOKS = {"light": ("light", 1100), "dark": ("dark", 1100), "phone": ("light", 390), "dark phone": ("dark", 390)}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Return the report of the demo's release, with a model."""
+    mechanism = vdp.calibrate(demo.SCHEMA, epsilon=1, delta=1e-6, shuffled=20_000)
+    release = mechanism.release(demo.people(20_000))
+    place = tmp_path_factory.mktemp("pages") / "report.html"
+    vdp.report(release, place, fit="visits ~ age + C(region)")
+    return place
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    place = tmp_path_factory.mktemp("pages") / "plan.html"
+    schema = vdp.Schema({"age": vdp.Bounded(18, 90), "region": vdp.Categorical(["n", "s"])})
+    vdp.planner(schema, place, records=(1000, 100_000))
+    return place
+
+
+@pytest.fixture(params=list(LOOKS))
+def browser(request, tmp_path):
+    scheme, width = LOOKS[request.param]
+    with playwright.sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            str(tmp_path / "empty"),
+            executable_path=CHROMIUM,
+            args=FLAGS,
+            color_scheme=scheme,
+            viewport={"width": width, "height": 900},
+        )
+        yield context
+        context.close()
+
+
+def opened(browser, place):
+    """Open a page, and return it with what its console and the network were told."""
+    page, told = browser.new_page(), []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: told.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(place.as_uri())
+    return page, told
+
+
+def faults(page):
+    """Return what axe-core finds that is serious or worse."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    return [
+        (each["id"], [node["target"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+    ]
+
+
+def test_report(browser, report):
+    page, told = opened(browser, report)
+    assert told == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert faults(page) == []
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.querySelector('svg text')).fill, getComputedStyle(document.body).backgroundColor]"
+    )
+    assert contrast(ink, paper) > 7
+
+
+def contrast(one, other):
+    """Return the contrast of two colours, as WCAG has it."""
+    lights = []
+    for colour in (one, other):
+        channels = [int(x) / 255 for x in colour.removeprefix("rgb(").rstrip(")").split(",")]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+def test_sliders_move_the_figures(browser, plan):
+    page, told = opened(browser, plan)
+    assert told == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert faults(page) == []
+    data = json.loads(page.inner_text("#data") or page.evaluate("document.getElementById('data').textContent"))
+    before = page.inner_text("#found"), page.inner_text("#widths"), page.get_attribute("#curve", "points")
+    page.focus("#epsilon")
+    page.keyboard.press("End")
+    after = page.inner_text("#found"), page.inner_text("#widths"), page.get_attribute("#curve", "points")
+    assert all(one != two for one, two in zip(before, after, strict=True))
+    point = data["points"]["windows record 12 0 -"]
+    assert page.inner_text("#found") == point["found"]
+    assert page.get_attribute("#epsilon", "aria-valuetext") == "12"
+    records = data["records"][int(page.input_value("#records"))]
+    shown = float(page.inner_text("#widths tr:first-child td:nth-child(2)").replace(",", ""))
+    assert shown == pytest.approx(point["widths"]["age"]["width"] / records**0.5, rel=0.005)
+    page.select_option("#way", "shuffled")
+    page.focus("#records")
+    page.keyboard.press("End")
+    assert "100,000" in page.inner_text("#records-shown")
+    assert page.inner_text("#found") == data["points"]["shuffled record 1 1e-06 100000"]["found"]
+    assert told == []
+
+
+def test_the_checks_can_fail(browser, tmp_path):
+    """Negative control: a page with a console error, a wide table and a picture without a name."""
+    bad = tmp_path / "bad.html"
+    bad.write_text("<p style='width:3000px;color:#ccc'>a</p><img src='data:,'><script>console.error('x')</script>")
+    page, told = opened(browser, bad)
+    assert told
+    assert not page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert faults(page)
