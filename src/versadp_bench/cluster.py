@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import versadp as vdp
-from versadp.engine import Pool, cores
+from versadp.engine import Pool, add_up, cores
 from versadp.engine.dask import HERE
 from versadp_bench.measure import Figure
 
@@ -88,21 +88,25 @@ def cluster_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure
 
 def pass_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure]:
     """One pass of a fit over a release, against reading the same columns with pyarrow, on the same cores."""
-    from versadp.estimation import Family
+    from versadp.estimation.family import Task, of_lots
     from versadp.losses import as_loss
-    from versadp.models.methods import forms_of
+    from versadp.models.fit import _Choice, estimate
     from versadp.models.problem import make_problem
 
     with tempfile.TemporaryDirectory() as place:
         folder = _released(Path(place) / "released", rows)
         release, threads = vdp.load(folder), Pool("threads", cores())
         problem = make_problem(release, _FORMULA, as_loss("squared"), None, None, keep=False)
-        family = Family(forms_of(problem, "efficient", None, 1, rows), problem.source, problem.model.size, threads, 0)
-        theta, mix = np.zeros(problem.model.size), np.full((1, len(family.names)), 1 / len(family.names))
-        # what is kept in memory between passes is not read
-        family._few = lambda: False  # type: ignore[method-assign] # noqa: SLF001
-        read = partial(_read, folder, [*_COLUMNS, "y"])
-        functions = [lambda: family.moments(theta, mix), lambda: sum(threads.map(read, release.handles()))]
+        found = estimate(problem, _Choice("efficient", None, 1, 0, threads), None)
+        assert found.asked is not None
+        family, theta = found.asked.family, found.fit.theta
+        task = Task(family.forms, family.size, theta, np.ones((1, len(family.names))), hessian=True)
+        passing = partial(of_lots, task.sums, family.forms, family.seed, problem.source)
+        reading = partial(_read, folder, [*_COLUMNS, "y"])
+        functions = [
+            lambda: add_up(lot for lots in threads.map(passing, problem.source.handles()) for lot in lots),
+            lambda: sum(threads.map(reading, release.handles())),
+        ]
         (ours, cpu_ours), (theirs, cpu_theirs) = _medians(functions, (), rounds)
     what = f"pass over {rows:g} records / reading them by pyarrow"
     yield Figure(what, theirs / ours, "ratio of rates", 0.4, higher=True)
