@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CaiRegression(Method):
-    """Their algorithm; `radius` is C, `steps` T, `exact` how its steps are paid for."""
+    """Their algorithm; `radius` is C, `steps` T, `rate` eta times p, `exact` how its steps are paid for."""
 
     radius: float = 2.0
     steps: int = 30
+    rate: float = 1.0
     exact: bool = True
     name: ClassVar[str] = "projected noisy descent"
     reference: ClassVar[str] = "Cai, Wang and Zhang 2021"
@@ -60,9 +61,9 @@ class CaiRegression(Method):
         return privacy.gaussian(math.sqrt(self.steps) * each)
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
-        """Descend from 0 with steps of half the largest curvature's inverse."""
+        """Descend from 0 with steps of `rate` over the largest curvature that can be."""
         z, n, d = sample.design, *sample.x.shape
-        sigma, eta, theta = self.sigma(n, d, budget), 1.0 / (d + 1), np.zeros(d + 1)
+        sigma, eta, theta = self.sigma(n, d, budget), self.rate / (d + 1), np.zeros(d + 1)
         second, first = z.T @ z / n, z.T @ sample.y / n
         for _ in range(self.steps):
             theta = theta - eta * (second @ theta - first + rng.normal(0.0, 1.0, d + 1) * sigma)

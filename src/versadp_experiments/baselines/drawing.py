@@ -33,7 +33,7 @@ def figure(width: float, height: float) -> Any:
 def versatility(table: Sequence[Row], path: str) -> None:
     """Draw the error over the number of analyses, a panel for each budget."""
     picture = figure(9.5, 4.4)
-    panels, known = picture.subplots(1, len(SETTINGS), sharey=True), {}
+    panels, known = picture.subplots(1, len(SETTINGS), sharey=True, squeeze=False)[0], {}
     for axes, setting in zip(panels, SETTINGS, strict=True):
         here = {(row["method"], row["analyses"]): row["rmse"] for row in table if row["total"] == setting.name}
         for name in SHARED:

@@ -66,7 +66,7 @@ def baselines(sample: Sample) -> dict[str, Answer]:
     methods = {
         "noisy moments": (NoisyMoments(), DELTA),
         "noisy gradient descent": (NoisyGradient(Huber(1.0), passes=60, rate=2.0, share=0.0), DELTA),
-        "projected noisy descent": (CaiRegression(steps=60), DELTA),
+        "projected noisy descent": (CaiRegression(steps=60, rate=2.0), DELTA),
         "objective perturbation": (ObjectivePerturbation(Huber(1.0)), 0.0),
         "perturbed histogram": (PerturbedHistogram(Huber(1.0), levels=None, factor=3.0), 0.0),
     }

@@ -35,7 +35,9 @@ def test_every_release_meets_the_total_that_it_is_compared_at():
             assert not Budget(setting.total.epsilon / 2, setting.total.delta / 2).met_by(profile)
 
 
-def test_a_run_is_kept_and_goes_on(tmp_path):
+def test_a_run_is_kept_and_goes_on(tmp_path, monkeypatch):
+    for module in (versatility, drawing):
+        monkeypatch.setattr(module, "SETTINGS", versatility.SETTINGS[:1])
     store = versatility.run(1, 5, str(tmp_path), records=2500)
     path = next(tmp_path.iterdir())
     before = path.read_bytes()
