@@ -147,9 +147,9 @@ def _unchanged(release: Release) -> dict[str, str]:
     return {
         "expected": f"about {share * len(release):,.0f}",
         "words": f"{100 * share:.3g}% of the records, at random",
-        "reason": f"With probability {share:.3g} numbers of a record, all or some, are released unchanged, whatever they "
-        "are. This is what lets analysts use any method later, and delta pays for it: assume that such records can be "
-        "recognised. Nobody chooses who they are.",
+        "reason": f"With probability {share:.3g} numbers of a record, all or some, are released unchanged, whatever "
+        "they are. This is what lets analysts use any method later, and delta pays for it: assume that such records "
+        "can be recognised. Nobody chooses who they are.",
     }
 
 
