@@ -17,7 +17,7 @@ exclude_patterns = ["_build", "_rest.rst"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 html_title = "versadp"
-html_theme_options = {"header_links_before_dropdown": 7, "show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {"header_links_before_dropdown": 5, "show_toc_level": 2, "navigation_with_keys": False}
 html_static_path: list[str] = []
 html_show_sourcelink = False
 highlight_language = "none"
@@ -52,9 +52,16 @@ def _formulas(_app: object, _what: str, _name: str, _thing: object, _options: ob
     lines[:end] = out
 
 
+def _not_ours(_app: object, _what: str, name: str, thing: Any, _skip: object, _options: object) -> bool | None:
+    """Leave out what estimators inherit from scikit-learn: its pages have it."""
+    theirs = str(getattr(thing, "__module__", "")).startswith("sklearn")
+    return True if theirs or name in {"get_metadata_routing", "set_output"} or name.endswith("_request") else None
+
+
 def setup(app: Any) -> None:
     """Draw the pictures before pages are read."""
     from pictures import draw_all
 
     draw_all(HERE / "_pictures")
     app.connect("autodoc-process-docstring", _formulas, priority=100)
+    app.connect("autodoc-skip-member", _not_ours)

@@ -11,7 +11,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 OURS = [DOCS / "index.md", DOCS / "extending.md"]
 OURS += [page for folder in ("start", "ideas", "guides", "tutorials") for page in sorted((DOCS / folder).glob("*.md"))]
 PAGES = [str(p.relative_to(DOCS).with_suffix("")) for p in OURS if "```python" in p.read_text(encoding="utf-8")]
-SLOW = {"tutorials/attack", "guides/responses", "start/provider", "guides/report"}
+SLOW = {"start/analyst", "guides/report"}  # a dozen seconds; a report, which tests/reporting has
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.slow if p in SLOW else ()) for p in PAGES])

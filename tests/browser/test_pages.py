@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 
+import pandas as pd
 import pytest
 
 import versadp as vdp
@@ -27,6 +28,7 @@ FLAGS = [
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("there is no Chromium: apt-get install chromium, or set CHROMIUM", allow_module_level=True)
+NAME = "<script>alert(0)</script>"
 LOOKS = {"light": ("light", 1100), "dark": ("dark", 1100), "phone": ("light", 390), "dark phone": ("dark", 390)}
 
 
@@ -37,6 +39,16 @@ def report(tmp_path_factory):
     release = mechanism.release(demo.people(20_000))
     place = tmp_path_factory.mktemp("pages") / "report.html"
     vdp.report(release, place, fit="visits ~ age + C(region)")
+    return place
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Return the report of a release whose column is named by an enemy."""
+    levels = ["</svg><script>alert(1)</script>", "<img src=x onerror=alert(2)>"]
+    schema = vdp.Schema({NAME: vdp.Categorical(levels)})
+    place = tmp_path_factory.mktemp("pages") / "hostile.html"
+    vdp.report(vdp.calibrate(schema, epsilon=2).release(pd.DataFrame({NAME: levels * 500})), place)
     return place
 
 
@@ -93,6 +105,23 @@ def test_report(browser, report):
         "[getComputedStyle(document.querySelector('svg text')).fill, getComputedStyle(document.body).backgroundColor]"
     )
     assert contrast(ink, paper) > 7
+
+
+def test_report_on_paper(browser, report):
+    page, _ = opened(browser, report)
+    page.emulate_media(media="print")
+    look = "[getComputedStyle(document.querySelector('nav')).display, getComputedStyle(document.body).backgroundColor]"
+    assert page.evaluate(look) == ["none", "rgb(255, 255, 255)"]
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_a_hostile_report_does_nothing(browser, hostile):
+    page, told = opened(browser, hostile)
+    page.on("dialog", lambda dialog: told.append(dialog.message))
+    page.wait_for_timeout(200)
+    assert told == []
+    assert page.evaluate("document.scripts.length + document.images.length") == 0
+    assert page.inner_text("#name1") == NAME
 
 
 def contrast(one, other):

@@ -220,6 +220,15 @@ def test_command(release, tmp_path):
     assert str(tmp_path) not in done.output
 
 
+def test_no_records_and_one():
+    schema = vdp.Schema({"a": vdp.Bounded(0, 10, step=1), "b": vdp.Categorical(["x", "y"])})
+    for rows in (0, 1):
+        frame = pd.DataFrame({"a": np.full(rows, 3.0), "b": np.full(rows, "x")})
+        html = vdp.report(vdp.calibrate(schema, epsilon=4).release(frame)).html
+        check_harmless(html)
+        assert "not told" in html
+
+
 def test_what_is_not_installed_is_said(release, monkeypatch):
     page.environment.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)

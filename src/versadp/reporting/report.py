@@ -140,16 +140,16 @@ def _unchanged(release: Release) -> dict[str, str]:
     if share <= guarantee.NONE:
         return {
             "expected": "none",
-            "words": "every record can be denied",
+            "words": "whatever is shown of a record can be denied",
             "reason": "No record is given away for certain: whatever is released of a record could have come from any "
             "other. Many are released near the truth all the same; nobody can tell which.",
         }
     return {
         "expected": f"about {share * len(release):,.0f}",
         "words": f"{100 * share:.3g}% of the records, at random",
-        "reason": f"Each record's numbers are released unchanged with probability {share:.3g}, independently of what "
-        "they are. This is what lets analysts use any method later, and delta pays for it: assume that unchanged "
-        "records can be recognised. Nobody chooses who they are.",
+        "reason": f"With probability {share:.3g} numbers of a record, all or some, are released unchanged, whatever "
+        "they are. This is what lets analysts use any method later, and delta pays for it: assume that such records "
+        "can be recognised. Nobody chooses who they are.",
     }
 
 
