@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from versadp.models.learners.scoring import corrected_score, corrected_scorer
     from versadp.models.planning.plan import plan
     from versadp.models.planning.rehearsal import rehearse
+    from versadp.models.update import update
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
@@ -78,6 +79,7 @@ _HOME = {
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
     "summary_col": "versadp.inference",
+    "update": "versadp.models.update",
 }
 _ROOMS = ("engine", "errors", "losses", "noise", "privacy")
 
@@ -121,6 +123,7 @@ __all__ = [
     "rehearse",
     "release_file",
     "summary_col",
+    "update",
 ]
 
 
