@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
     from versadp.release.files.finalize import finalize
+    from versadp.release.files.queries import sql
     from versadp.release.files.release import release_file
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
@@ -78,6 +79,7 @@ _HOME = {
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
+    "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
     "update": "versadp.models.update",
 }
@@ -122,6 +124,7 @@ __all__ = [
     "privacy",
     "rehearse",
     "release_file",
+    "sql",
     "summary_col",
     "update",
 ]

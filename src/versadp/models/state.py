@@ -120,8 +120,7 @@ class State:
         if not all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (*seen, data["mechanism"])):
             raise ParameterError("the state's digests are none", hint=_HINT)
         return cls(
-            **{name: _text(name, data[name]) for name in _TEXTS},
-            **{name: None if data[name] is None else _text(name, data[name]) for name in _OPTIONAL},
+            **_known(data),
             draws=inputs.whole("draws", data["draws"], 1),
             seed=inputs.whole("seed", data["seed"], 0),
             names=names,
@@ -155,6 +154,12 @@ class State:
     def load(cls, path: str | Path) -> State:
         """Read what `save` wrote."""
         return cls.from_dict(storage.read(path))
+
+
+def _known(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts, some of which may be missing."""
+    given = {name: data[name] for name in (*_TEXTS, *_OPTIONAL)}
+    return {name: None if text is None and name in _OPTIONAL else _text(name, text) for name, text in given.items()}
 
 
 def _text(name: str, value: Any) -> str:

@@ -37,10 +37,11 @@ from versadp.models.expanding import place_of, serves
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
 from versadp.models.report import Answer, results
-from versadp.models.source import LOT_ROWS, MemorySource
+from versadp.models.source import MemorySource
 from versadp.models.state import State
 from versadp.models.study import make_study
 from versadp.release.folder.folder import Folder
+from versadp.release.frame import LOT_ROWS
 from versadp.release.release import Release, as_release
 
 if TYPE_CHECKING:
