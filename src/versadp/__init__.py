@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from versadp.models.learners.scoring import corrected_score, corrected_scorer
     from versadp.models.planning.plan import plan
     from versadp.models.planning.rehearsal import rehearse
+    from versadp.models.update import update
     from versadp.noise.words import fresh_key
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
     from versadp.release.files.finalize import finalize
+    from versadp.release.files.queries import sql
     from versadp.release.files.release import release_file
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
@@ -81,7 +83,9 @@ _HOME = {
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
+    "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
+    "update": "versadp.models.update",
 }
 _ROOMS = ("engine", "errors", "losses", "noise", "privacy")
 
@@ -126,7 +130,9 @@ __all__ = [
     "rehearse",
     "release_file",
     "report",
+    "sql",
     "summary_col",
+    "update",
 ]
 
 

@@ -185,6 +185,12 @@ def path(given: Any, what: str) -> Path:
 
     if not isinstance(given, str | os.PathLike):
         raise ParameterError(f"{type(given).__name__} is no path", hint=f"give {what}")
+    store, mark, _ = str(given).partition("://")
+    if mark and store.isalnum():
+        raise ParameterError(
+            f"{store}:// is no folder of this machine",
+            hint="copy it here first, e.g. with aws s3 sync (docs/sources.md)",
+        )
     return Path(given)
 
 

@@ -12,20 +12,21 @@ from versadp_bench.accuracy import ROWS, accuracy_table
 from versadp_bench.coverage.regimes import REGIMES
 from versadp_bench.coverage.running import FULL
 from versadp_bench.coverage.table import coverage_plan, coverage_table
+from versadp_bench.scaling import scaling_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 _ROOMS = (foundation, privacy, estimation, windows, categories, files, cluster)
 BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BENCHMARKS.items()}
-ACCURACY, COVERAGE = "accuracy", "coverage"
+ACCURACY, COVERAGE, SCALING = "accuracy", "coverage", "scaling"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
 THINNED = 20
 _ENGINES = "processes, local, dask or dask://host:port"
 
 
 @click.command(epilog="Example: versadp bench")
-@click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY, COVERAGE]))
+@click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY, COVERAGE, SCALING]))
 @click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of a row.")
 @click.option("--row", "rows", multiple=True, metavar="ROW", help="A row of the table; default: all.")
 @click.option(
@@ -33,6 +34,7 @@ _ENGINES = "processes, local, dask or dask://host:port"
 )
 @click.option("--again", type=click.IntRange(0), help="Fresh replications of rows of 'coverage' outside their limits.")
 @click.option("--each", is_flag=True, help="Show every coefficient of 'coverage', not the worst of a row.")
+@click.option("--most", type=float, default=1e7, show_default=True, help="Rows of 'scaling', at most: 1e5 to 1e8.")
 @click.option("--engine", default="processes", show_default=True, help=f"Where rows run: {_ENGINES}.")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
 def bench(
@@ -43,6 +45,7 @@ def bench(
     out: str | None,
     again: int | None,
     each: bool,
+    most: float,
     engine: str,
     style: str,
 ) -> None:
@@ -52,6 +55,8 @@ def bench(
 
     `versadp bench coverage` holds the intervals of many regimes against the truth; in full with --reps 200, when rows
     outside their limits are run again with 1,000 fresh replications.
+
+    `versadp bench scaling` releases and fits files of more and more rows: how cost grows.
     """
     met = True
     chosen = {name: [row for row in rows if row in table] for name, table in TABLES.items() if name in names}
@@ -66,6 +71,8 @@ def bench(
         table = coverage_table(coverage_plan(chosen[COVERAGE], reps, again), out, engine)
         click.echo(render(table.coefficients if each else table.rows, style))
         met = table.met
+    if SCALING in names:
+        click.echo(render(list(scaling_table(most)), style))
     speed = [name for name in names or sorted(BENCHMARKS) if name in BENCHMARKS]
     figures = [figure for name in speed for figure in BENCHMARKS[name]()]
     if figures:

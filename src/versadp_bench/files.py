@@ -66,7 +66,7 @@ report(start)
 )
 
 
-def _write(path: Path, rows: int) -> Path:
+def write(path: Path, rows: int) -> Path:
     """Write a Parquet file of uniform numbers, piece by piece."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -106,7 +106,7 @@ def _against_copy(name: str, rows: int, least: float, *how: str) -> Iterator[Fig
     """Parquet to release folder on all cores, against a plain copy; memory at the same size and at twice the rows."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        data, twice = _write(place / "data.parquet", rows), _write(place / "twice.parquet", 2 * rows)
+        data, twice = write(place / "data.parquet", rows), write(place / "twice.parquet", 2 * rows)
         copies, releases = [], []
         for _ in range(_ROUNDS):
             copies.append(_run(_COPY, data, place / "copy.parquet"))
@@ -133,7 +133,7 @@ def small_file(runs: int = 3) -> Iterator[Figure]:
     """Ten records: released and finalised, from the first call in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        data = _write(place / "data.parquet", 10)
+        data = write(place / "data.parquet", 10)
         seconds = min(_release(data, place / "out", "finalize")[0] for _ in range(runs))
     yield Figure("ten rows, released and finalised", seconds, "s", 2.0, higher=False)
 

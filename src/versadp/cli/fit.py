@@ -23,7 +23,7 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
 
 @click.command(epilog='Example: versadp fit released "bought ~ age + C(region)" --loss logistic')
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("formula")
+@click.argument("formula", required=False)
 @click.option("--loss", type=click.Choice(LOSSES), default="squared", show_default=True, help="What is minimised.")
 @click.option("--tau", type=float, help="Quantile of the check loss; default: the median.")
 @click.option("--k", type=float, help="Where Huber loss turns straight, in multiples of the residuals' scale.")
@@ -43,29 +43,44 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
 @click.option("--draws", type=click.IntRange(1), default=20, show_default=True, help="Second randomisations.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--random-state", type=int, default=0, show_default=True, help="Seed of the second randomisations.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write what a later --update needs: sums of the size of the parameters, no record.",
+)
+@click.option(
+    "--update",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Go on from a state with the parts of DIR that it has not seen; the state is written anew.",
+)
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the results to a JSON file too.")
 @engine_option
 @style_option
 def fit(
     folder: Path,
-    formula: str,
+    formula: str | None,
     loss: str,
     tau: float | None,
     k: float | None,
     level: float,
     save: Path | None,
+    state: Path | None,
+    update: Path | None,
     style: str,
     **options: Any,
 ) -> None:
     """Fit a FORMULA such as "y ~ age + income" to the release in DIR.
 
-    Exits with 1 if there is no estimate.
+    With --update the model is that of the state, and no FORMULA or option of it is given. Exits with 1 if there is no
+    estimate.
     """
     check_level(level, "--level")  # before the work
     given = {name: value for name, value in options.items() if name not in _STUDY or value not in {None, "survey"}}
     if "groups" in given:
         given["cov_type"] = "cluster"
-    results: Results = vdp.fit(vdp.load(folder), formula, loss=as_loss(loss, tau, k), **given)
+    results = _updated(folder, update) if update is not None else _fitted(folder, formula, as_loss(loss, tau, k), given)
+    if (state or update) is not None and results.converged:
+        results.save_state(state or update)  # type: ignore[arg-type] # one of them is there
     if save is not None:
         results.save(save)
     if style == "json":
@@ -77,6 +92,30 @@ def fit(
         click.echo(results.coef_table(level).to_csv(), nl=False)
     if not results.answered:
         raise SystemExit(1)
+
+
+def _fitted(folder: Path, formula: str | None, loss: Any, given: dict[str, Any]) -> Results:
+    if formula is None:
+        raise vdp.errors.ParameterError("a formula is needed", hint='e.g. versadp fit released "y ~ age"')
+    return vdp.fit(vdp.load(folder), formula, loss=loss, **given)
+
+
+def _updated(folder: Path, state: Path) -> Results:
+    """Go on from a state: which model it is stands there, and nothing that is said beside it may differ."""
+    context = click.get_current_context()
+    beside = {"folder", "update", "state", "save", "level", "style"}
+    said = [name for name in context.params if name not in beside and _is_given(context, name)]
+    if said:
+        raise vdp.errors.ParameterError(
+            f"the model of an update is that of its state: {', '.join(sorted(said))} cannot be said again",
+            hint=f"versadp fit {folder} --update {state}",
+        )
+    return vdp.update(state, vdp.load(folder))
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE" and context.params[name] is not None
 
 
 def as_loss(name: str, tau: float | None, k: float | None) -> Any:

@@ -16,7 +16,13 @@ from versadp.release.files.release import AGAIN, release_file
 
 
 @click.command(epilog="Example: versadp release people.csv --schema schema.toml --out released --epsilon 4")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path), required=False)
+@click.option("--query", metavar="SQL", help="In place of DATA: what to ask a database for.")
+@click.option(
+    "--database",
+    envvar="VERSADP_DATABASE",
+    help="A DuckDB file, or postgresql://user@host/name; default: none, for queries that name files.",
+)
 @click.option(
     "--schema", type=click.Path(path_type=Path), required=True, help="Schema file; see `versadp schema init`."
 )
@@ -39,17 +45,17 @@ from versadp.release.files.release import AGAIN, release_file
 @unit_option
 @engine_option
 @style_option
-def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> None:
+def release(data: Path | None, schema: Path, out: Path, style: str, **options: Any) -> None:
     """Add noise to every record of DATA, once, and write the release to a new folder.
 
-    DATA is a Parquet, CSV or Arrow file of any size, or a folder of Parquet files. If the command is interrupted, run
-    it again: it goes on where it stopped.
+    DATA is a Parquet, CSV or Arrow file of any size, or a folder of Parquet files; or --query says which records of a
+    database. If the command is interrupted, run it again: it goes on where it stopped.
     """
     mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)
     with warnings.catch_warnings(record=True) as caught, bar("releasing") as tell:
         warnings.simplefilter("always", vdp.errors.VersadpWarning)
         made = release_file(
-            data,
+            _source(data, options["query"], options["database"]),
             out,
             mechanism,
             shuffle=not options["keep_order"],
@@ -68,6 +74,13 @@ def release(data: Path, schema: Path, out: Path, style: str, **options: Any) -> 
         click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
         return
     click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
+
+
+def _source(data: Path | None, query: str | None, database: str | None) -> Any:
+    """Return the file, or the query, that is to be released."""
+    if (data is None) == (query is None):
+        raise vdp.errors.ParameterError("give DATA or --query, one of them", hint='e.g. --query "SELECT * FROM people"')
+    return data if query is None else vdp.sql(query, database or ":memory:")
 
 
 def _pair(first: str, second: str, one: float | None, other: float | None) -> tuple[float, float] | None:

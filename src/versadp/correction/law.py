@@ -53,6 +53,10 @@ class IndexLaw:
         more = (factor - 1) / 2 * self.width
         return replace(self, low=self.low - more, high=self.high + more)
 
+    def beside(self, other: IndexLaw) -> IndexLaw:
+        """Return a law that reaches as far as this one and another."""
+        return replace(self, low=min(self.low, other.low), high=max(self.high, other.high), sd=max(self.sd, other.sd))
+
     @property
     def width(self) -> float:
         """Length of the interval."""

@@ -107,9 +107,9 @@ class Place:
         return tau[: int(np.argmax(np.append(gain > LARGEST, True)))]
 
 
-def series(place: Place) -> tuple[Expansion, IndexLaw]:
-    """Return the series of a loss, and the law of the index that it is for."""
-    law = index_law(place.form, place.seen, place.theta).wider(WIDER)
+def series(place: Place, law: IndexLaw | None = None) -> tuple[Expansion, IndexLaw]:
+    """Return the series of a loss, and the law of the index that it is for: one that is given, or with room to move."""
+    law = law or index_law(place.form, place.seen, place.theta).wider(WIDER)
     argument, public = place.argument, place.form.public_response
     for _ in range(BLURS if place.blur else 1):
         held = argument.held(law.low, law.high, place.blur) if public else (-np.inf, np.inf)

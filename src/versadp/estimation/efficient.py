@@ -189,7 +189,7 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
             continue
         if not definite(moments.hessian):
             return Fit.failed(theta, Outcome.INDEFINITE, family.source.rows)
-        step = _group_step(moments, groups)
+        step = group_step(moments, groups)
         first = first or step
         turned = bool(before @ moments.hessian @ (before + 2 * step.move) < 0)
         if turned:
@@ -197,7 +197,7 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
         else:
             left = [step.move]
         # on a plateau standard errors grow without bound, so those of the start count too
-        near = max(_size(move, each.cov, groups) for move in left for each in (step, first)) < 0.3
+        near = max(step_size(move, each.cov, groups) for move in left for each in (step, first)) < 0.3
         before = step.move if near and not turned else pace * step.move
         theta = theta + before
         if near:
@@ -215,12 +215,14 @@ def _closing_in(before: Array, move: Array, hessian: Array, pace: float) -> tupl
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
+    """A step, and the covariance of what it reaches."""
+
     move: Array
     cov: Array
 
 
-def _group_step(moments: Moments, groups: Groups) -> _Step:
+def group_step(moments: Moments, groups: Groups) -> Step:
     """One Newton step whose rows of group g use combination g, and the covariance of what it reaches."""
     size = moments.score.shape[1]
     inverse = np.linalg.inv(moments.hessian)
@@ -230,10 +232,10 @@ def _group_step(moments: Moments, groups: Groups) -> _Step:
         move[left] = -inverse[left] @ moments.score[g]
         for h, right in enumerate(groups):
             cov[np.ix_(left, right)] = inverse[left] @ centred[g, :, h] @ inverse[right].T
-    return _Step(move, cov / max(moments.n - size, 1))
+    return Step(move, cov / max(moments.n - size, 1))
 
 
-def _size(move: Array, cov: Array, groups: Groups) -> float:
+def step_size(move: Array, cov: Array, groups: Groups) -> float:
     """Length of a step in standard errors, over the group where it is longest."""
     return max(_length(move[group], cov[np.ix_(group, group)]) for group in groups)
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from versadp.estimation import Curve
     from versadp.formula.terms import Terms
+    from versadp.inference.drift import DriftTest, Renewal
     from versadp.inference.effects import Asked as Averages
     from versadp.inference.effects import Further
 
@@ -110,6 +111,8 @@ class Results(Publishing):
         What is added to the index with the coefficient 1: predictions need it.
     further : Further, optional
         What gives averages, R² and the naive fit; it knows the release, and is not saved.
+    renewal : Renewal, optional
+        What brings the fit up to date with new records; `save_state` writes it.
 
     Examples
     --------
@@ -145,6 +148,7 @@ class Results(Publishing):
     offset: str | None = None
     more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
     further: Further | None = None
+    renewal: Renewal | None = None
 
     def __post_init__(self) -> None:
         names, outcome = tuple(map(str, self.names)), Outcome.read(self.outcome)
@@ -441,6 +445,49 @@ class Results(Publishing):
         It is an estimate from noisy moments, and may be a little below 0 or above 1.
         """
         return self._more.rsquared()
+
+    def update(self, new: Any) -> Results:
+        """Return the fit brought up to date with new records, without looking at the old ones again.
+
+        Of these, sums of the size of the parameters are kept (`save_state` writes them). `drift_test()` of what comes
+        back says whether old and new records have one truth.
+
+        Parameters
+        ----------
+        new : Release or path
+            More records by the same mechanism: a release, or a folder of one. Of a folder that was appended to, the
+            parts that were not seen before.
+
+        Examples
+        --------
+        >>> import versadp as vdp
+        >>> release = vdp.example()
+        >>> old, new = (vdp.Release(part, release.mechanism) for part in (release.frame[:3000], release.frame[3000:]))
+        >>> res = vdp.fit(old, "bought ~ age").update(new)
+        >>> res.nobs == len(release), res.drift_test().df
+        (True, 2)
+        """
+        return self._renewal.update(new)
+
+    def drift_test(self) -> DriftTest:
+        """Return whether the records of the last update have the truth of those before."""
+        if self._renewal.drift is None:
+            raise EstimationError("this is a first fit: there is nothing that it could have moved from")
+        return self._renewal.drift
+
+    def save_state(self, path: str | Path) -> None:
+        """Write to a JSON file what a later `versadp.update` needs: sums of the size of the parameters, no record."""
+        self._renewal.save(path)
+
+    @property
+    def _renewal(self) -> Renewal:
+        self.need_estimate(sure=True)
+        if self.renewal is None:
+            raise EstimationError(
+                "these results do not know what an update needs",
+                hint="fit again, and save_state; a file of results, and method 'likelihood', have estimates only",
+            )
+        return self.renewal
 
     def plot(
         self,

@@ -39,18 +39,24 @@ def in_basis(problem: Problem, sample: Records) -> Problem:
     """
     model, some = problem.model, _spread(sample)
     if isinstance(model, LinearModel):
-        basis = far_apart(model.public(some))
-        whole = np.eye(model.size)
-        whole[np.ix_(model.open, model.open)] = basis
-    elif isinstance(model, FormulaModel):
+        return with_basis(problem, far_apart(model.public(some)))
+    if isinstance(model, FormulaModel):
         units, rng = problem.units, np.random.default_rng(0)
         inside = rng.uniform(units.lower, units.upper, (some.rows, units.dim))
-        basis = whole = far_apart(model.rows(inside, np.arange(some.rows), some)[0])
-    else:
-        return problem
+        return with_basis(problem, far_apart(model.rows(inside, np.arange(some.rows), some)[0]))
+    return problem
+
+
+def with_basis(problem: Problem, basis: Array) -> Problem:
+    """Return a problem in a basis: of the public columns of a linear design, or of all of them."""
+    model = problem.model
     if (basis == np.eye(len(basis))).all():
         return problem
-    return replace(problem, model=replace(model, basis=basis), scale=problem.scale @ whole)
+    whole = basis
+    if isinstance(model, LinearModel):
+        whole = np.eye(model.size)
+        whole[np.ix_(model.open, model.open)] = basis
+    return replace(problem, model=replace(model, basis=basis), scale=problem.scale @ whole)  # type: ignore[arg-type] # of a formula
 
 
 def _spread(sample: Records) -> Records:

@@ -122,6 +122,15 @@ def has_series(problem: Problem) -> bool:
     )
 
 
+def place_of(problem: Problem, sample: Records) -> tuple[Expanded | Stratified, Argument, Any] | None:
+    """Return the form, the argument and some records that a series is made for; None if there will be none."""
+    argument = _argument(problem)
+    form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
+    if form is None or argument is None:
+        return None
+    return form, argument, form.prepare(sample, np.random.default_rng(0))
+
+
 def _argument(problem: Problem) -> Argument | None:
     """Return what the loss of a problem is a function of, if it needs a series."""
     model = problem.model

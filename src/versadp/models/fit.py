@@ -45,6 +45,7 @@ from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
 from versadp.models.source import MemorySource
 from versadp.models.study import make_study
+from versadp.models.update import Renewal, state_of
 from versadp.release.release import as_release
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.inference import Results
     from versadp.losses.line import Line
+    from versadp.models.state import State
     from versadp.noise.extension import Extension
     from versadp.release.release import Release
 
@@ -212,6 +214,11 @@ def fit(
             options = {"formula": formula, "loss": loss, "method": method, "weights": weights}
             return fit(opened, **(options | about | {"random_state": random_state, "engine": engine} | changed))
 
+        def state() -> State:
+            given = {"formula": formula, "loss": minimised, "method": method, "extension": extension, "draws": draws}
+            own = {"seed": random_state, "weights": weights, "offset": offset, "subset": subset}
+            return state_of(opened, study, again(), given | own)
+
         asked_more = Further(study, again, refit, str(getattr(minimised, "link", None)), method, minimised.name)
         return results(
             study.release,
@@ -223,6 +230,7 @@ def fit(
             shown=formula,
             study=study,
             further=asked_more,
+            renewal=Renewal(state, engine=engine),
         )
 
 

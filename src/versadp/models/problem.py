@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,21 @@ if TYPE_CHECKING:
 
 FEW_LEVELS = 300  # combinations of levels that are summed over one by one
 APART = 3.0  # times as much noise, from one column to the next, has weights of its own
+
+
+class Known(NamedTuple):
+    """What all records have shown, of which some are looked at: a part may lack a level, or one of two classes.
+
+    Attributes
+    ----------
+    levels : mapping of str to tuple of str
+        Of public columns that hold text.
+    response : tuple of float
+        Values of a public response of two classes.
+    """
+
+    levels: Mapping[str, tuple[str, ...]] = {}
+    response: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +159,7 @@ def make_problem(
     *,
     free: bool = True,
     keep: bool = True,
+    known: Known = Known(),  # noqa: B008 - which nobody can change
 ) -> Problem:
     """Return the problem of fitting a loss to a release.
 
@@ -161,13 +177,22 @@ def make_problem(
         True if the form of the correction is ours to choose.
     keep : bool
         Read records of moderate size once and keep them.
+    known : Known
+        What records that are not in this release have shown.
     """
-    problem = _made(release, formula, loss, weights, size, free=free)
+    problem = _made(release, formula, loss, weights, size, free=free, known=known)
     return replace(problem, source=problem.source.kept()) if keep else problem
 
 
 def _made(
-    release: Release, formula: str | None, loss: Any, weights: Array | None, size: int | None, *, free: bool
+    release: Release,
+    formula: str | None,
+    loss: Any,
+    weights: Array | None,
+    size: int | None,
+    *,
+    free: bool,
+    known: Known,
 ) -> Problem:
     schema = release.mechanism.schema
     if loss.needs_formula == (formula is None):
@@ -176,7 +201,7 @@ def _made(
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
     by_level = getattr(loss, "by_level", False)
-    levels = partial(public_levels, release)
+    levels = partial(public_levels, release, known=known)
     if formula is None and by_level:
         return _share_problem(release, loss, weights)
     design = None if formula is None else make_design(formula, schema, levels, by_level=by_level)
@@ -188,10 +213,10 @@ def _made(
         return _record_problem(release, loss, weights, size)
     if by_level:
         return _multinomial_problem(release, design, loss, weights)
-    return _formula_problem(release, design, loss, weights, free=free)
+    return _formula_problem(release, design, loss, weights, free=free, known=known)
 
 
-def public_levels(release: Release, name: str) -> list[str] | None:
+def public_levels(release: Release, name: str, known: Known = Known()) -> list[str] | None:  # noqa: B008 - as above
     """Return the values of a public column that holds text, over all records; None if it holds numbers."""
     if name not in release.mechanism.schema.public or is_number(release.types.field(name).type):
         return None
@@ -200,7 +225,14 @@ def public_levels(release: Release, name: str) -> list[str] | None:
         seen |= set(release.read(handle, [name]).column(name).unique().to_pylist())
     if None in seen:
         raise DataError(f"public column {name!r} has missing values", hint="give them a level of their own")
-    return sorted(map(str, seen))
+    found = sorted(map(str, seen))
+    if name not in known.levels:
+        return found
+    if not set(found) <= set(known.levels[name]):
+        raise DataError(
+            f"public column {name!r} has a level that the records before had not", hint="fit all records again"
+        )
+    return list(known.levels[name])
 
 
 def _nullable(blocks: tuple[Block, ...], used: Sequence[str]) -> tuple[str, ...]:
@@ -235,7 +267,7 @@ def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseS
 
 
 def _formula_problem(
-    release: Release, design: Design, loss: IndexLoss, weights: Array | None, *, free: bool
+    release: Release, design: Design, loss: IndexLoss, weights: Array | None, *, free: bool, known: Known
 ) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
     if len(release) <= size:
@@ -244,7 +276,7 @@ def _formula_problem(
     nullable = tuple(name for name in _nullable(touched, design.used) if name not in design.with_missing)
     blocks, codes = _coded(touched, design) if free and _wants_codes(design, loss, schema) else (touched, None)
     units = _units(release, blocks, codes, centred=not design.linear or "Intercept" in design.names)
-    coding = response_coding(release, design, loss) if design.response == PUBLIC else None
+    coding = response_coding(release, design, loss, known) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
     natural = (loss.natural or loss.margin) and units.exact_rate is None
     linear = design.linear and (design.response == PUBLIC or loss.residual or natural)
@@ -512,10 +544,20 @@ def _quantile(loss: Any, units: Units) -> Question:
     return Question(loss.share, (low, high), float(units.step[j]))
 
 
-def response_coding(release: Release, design: Design, loss: IndexLoss) -> Callable[[Array], Array]:
+def response_coding(
+    release: Release,
+    design: Design,
+    loss: IndexLoss,
+    known: Known = Known(),  # noqa: B008 - as above
+) -> Callable[[Array], Array]:
     """Return the map of a public response to what the loss needs, fixed by all records and not by some."""
     if loss.classes is None:
         return loss.coding()
+    return loss.coding(np.array(sorted({*response_values(release, design), *known.response})))
+
+
+def response_values(release: Release, design: Design) -> set[float]:
+    """Return the values that a public response has."""
     import pyarrow as pa
 
     seen: set[float] = set()
@@ -523,7 +565,7 @@ def response_coding(release: Release, design: Design, loss: IndexLoss) -> Callab
         table = release.read(handle, list(design.left.columns))
         response = design.response_at({name: values_of(table.column(name)) for name in design.left.columns})
         seen |= set(pa.array(finite(response)).unique().to_pylist())
-    return loss.coding(np.array(sorted(seen)))
+    return seen
 
 
 def public_columns(release: Release, design: Design) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from versadp.correction import Records
     from versadp.estimation import Asked, Curve, Fit
+    from versadp.inference.drift import Renewal
     from versadp.losses import IndexLoss, Multinomial, RecordLoss
     from versadp.models.further import Further
     from versadp.models.problem import Problem
@@ -58,6 +59,7 @@ def results(
     shown: str | None = None,
     study: Study | None = None,
     further: Further | None = None,
+    renewal: Renewal | None = None,
 ) -> Results:
     """Return a fit as the user sees it.
 
@@ -78,6 +80,8 @@ def results(
         How the records were drawn.
     further : Further, optional
         What gives more of the fit.
+    renewal : Renewal, optional
+        What brings it up to date.
     """
     problem, found = answer.problem, answer.fit
     alone = study is None or study.labels is None  # every record for itself
@@ -106,6 +110,7 @@ def results(
         more_sets=partial(_sets, again) if found.converged and answer.asked is not None and alone else None,
         offset=None if study is None else study.offset,
         further=further,
+        renewal=renewal,
     )
 
 

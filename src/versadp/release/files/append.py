@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from versadp.engine import Engine
+    from versadp.release.files.queries import Query
     from versadp.release.ledger.history import History, Intake
 
 
@@ -46,7 +47,7 @@ class Appended:
 
 def append_file(
     out: str | Path,
-    data: str | Path,
+    data: str | Path | Query,
     *,
     state: str | Path | None = None,
     again: str = "refuse",

@@ -7,9 +7,9 @@ its place and appears there by one rename.
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from versadp import inputs
 from versadp.errors import KeyMaterialError, ParameterError, ReleaseError, StateError
 from versadp.noise.words import check_key
 from versadp.release.checkpoints import reached
@@ -17,6 +17,7 @@ from versadp.release.durable import sync_folder
 from versadp.release.files.begin import begin, give_up
 from versadp.release.files.charges import allowance, charge_of
 from versadp.release.files.places import find, home_of, manifest_at, scratch_of
+from versadp.release.files.queries import Query
 from versadp.release.files.refusals import as_begun, unfit, writing
 from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
@@ -29,6 +30,7 @@ from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from versadp.engine import Engine
     from versadp.release.mechanism import Mechanism
@@ -38,7 +40,7 @@ POPULATION = "default"
 
 
 def release_file(
-    data: str | Path,
+    data: str | Path | Query,
     out: str | Path,
     mechanism: Mechanism,
     *,
@@ -112,9 +114,14 @@ def release_file(
     <Release: 3 records, 1 column, on disk>
     """
     _check_arguments(mechanism, state=state, population=population, key=key, again=again)
-    place = Path(out).absolute()
+    place = inputs.path(out, "a new folder").absolute()
     with writing():
         home = home_of(place, state, population or mechanism.schema.population or POPULATION)
+    if isinstance(data, Query) and not shuffle:
+        raise ParameterError(
+            "rows of a query come in an order that tells what is in them, and cannot keep it",
+            hint="leave out keep-order",
+        )
     feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
     charge = charge_of(mechanism, target)
     if not shuffle:

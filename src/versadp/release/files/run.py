@@ -23,7 +23,7 @@ from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.pieces import VERSION, Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
 from versadp.release.files.sorting import Lot, read_runs
-from versadp.release.files.sources import BATCH_ROWS, InputFiles
+from versadp.release.files.sources import BATCH_ROWS
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
 from versadp.release.folder.parts import part_rows
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.release.files.pieces import Piece
+    from versadp.release.files.queries import Rows
+    from versadp.release.files.sources import InputFiles
     from versadp.release.ledger.history import History, Intake
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 class Feed:
     """A source, and how it is read: what is released depends on the source alone."""
 
-    source: InputFiles
+    source: InputFiles | Rows
     batch_rows: int = BATCH_ROWS
     engine: str | Engine = "auto"
     progress: Callable[[float], None] | None = None

@@ -17,12 +17,14 @@ import pyarrow as pa
 from versadp import inputs
 from versadp.errors import DataError
 from versadp.release.files.formats import FORMATS, read_places, text_types
+from versadp.release.files.queries import Query, open_query
 from versadp.release.path.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from versadp.release.files.queries import Rows
     from versadp.schema import Schema
 
 BATCH_ROWS = 2**17
@@ -156,9 +158,9 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     return InputFiles(kind, files, rows, kept, types, omitted)
 
 
-def open_fitting(path: str | Path, schema: Schema) -> InputFiles:
-    """Look at files and refuse, before anything is done, columns that do not fit the schema."""
-    source = open_source(path, schema)
+def open_fitting(path: str | Path | Query, schema: Schema) -> InputFiles | Rows:
+    """Look at files, or ask a query, and refuse, before anything is done, columns that do not fit the schema."""
+    source = open_query(path, schema) if isinstance(path, Query) else open_source(path, schema)
     try:
         read_table(source.columns.empty_table(), schema)
     except pa.ArrowException:  # there are types of which arrow makes no table
