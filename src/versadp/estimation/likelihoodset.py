@@ -6,7 +6,8 @@
 l̂ is the most there is. r, the signed root, is standard normal at the truth, and more nearly so than an estimate over
 its standard error: it bends as the likelihood does. It is looked at 3.3 standard errors away on both sides, farther out
 until 99.9% are reached or nothing reaches them, and where it crosses the 95%. Between these nodes it is a monotone
-cubic. A set without an end is one whose root stays below: no value on that side can be told from the truth.
+cubic. A set without an end is one whose root stays below: no value on that side can be told from the truth. A
+likelihood that takes too many passes to be followed has no sets.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.estimation.criterion import OutOfBudget
 from versadp.estimation.mixture import Sums, maximise
 from versadp.estimation.outcome import Outcome
 
@@ -36,6 +38,7 @@ FAR = 1000.0  # where it is looked at last
 LEVEL, END, NEAR = 0.95, 1.96, 0.04  # the end that most people ask for, and how closely a node is to lie at it
 CLOSER, BACK = 4, 5  # at most so many more looks at an end, and shorter ways out where the likelihood is no number
 MOST = 1e3  # of a root
+PASSES = 80  # over the records for one coefficient; 20 to 40 are usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,7 @@ class LikelihoodSet:
 
 
 def likelihood_set(sums: Evaluate, found: Mixed, j: int) -> LikelihoodSet | None:
-    """Return the likelihood set of a parameter; none where the likelihood cannot be followed away from its maximum.
+    """Return the likelihood set of a parameter; None where the likelihood cannot be followed away from its maximum.
 
     Parameters
     ----------
@@ -144,10 +147,13 @@ def likelihood_set(sums: Evaluate, found: Mixed, j: int) -> LikelihoodSet | None
     array([0.104, 0.496])
     """
     scan = _Scan(sums, found, j)
-    if not (scan.outwards(-1.0) and scan.outwards(1.0)):
+    try:
+        if not (scan.outwards(-1.0) and scan.outwards(1.0)):
+            return None
+        for end in (0, 1):
+            scan.closer(end)
+    except OutOfBudget:
         return None
-    for end in (0, 1):
-        scan.closer(end)
     return scan.result()
 
 
@@ -156,6 +162,7 @@ class _Scan:
 
     def __init__(self, sums: Evaluate, found: Mixed, j: int) -> None:
         cov = found.covariance()
+        self.passes = 0
         self.sums, self.j, self.centre, self.error = sums, j, float(found.eta[j]), float(np.sqrt(cov[j, j]))
         self.along = np.delete(cov[:, j], j) / self.error  # where the others go as the one moves by an error
         self.found: dict[float, tuple[float, Array, Array]] = {
@@ -176,6 +183,9 @@ class _Scan:
         """Return the sums where the parameter has a value, as those of the other parameters."""
 
         def sums(others: Array, weights: Array) -> Sums:
+            self.passes += 1
+            if self.passes > PASSES:
+                raise OutOfBudget
             now, j = self.sums(np.insert(others, self.j, value), weights), self.j
             return Sums(now.value, np.delete(now.first, j), np.delete(np.delete(now.products, j, 0), j, 1), now.counts)
 

@@ -130,6 +130,8 @@ def _unsure(results: Results, table: CoefTable, advice: str) -> list[str]:
 
 def _profiled(results: Results) -> list[str]:
     """Return a note on intervals by likelihood: how far their ends are from those that standard errors would give."""
+    if results.method == "likelihood" and results.converged and not results.likelihood_sets:
+        return ["intervals are by standard errors, and may be short: the likelihood was not followed from its maximum"]
     if not results.likelihood_sets:
         return []
     values, errors = results.params.values, results.bse.values
