@@ -86,6 +86,45 @@ def test_what_is_smooth_fits_as_corrected_scores_do():
     assert (ours.bse.values <= 1.02 * theirs.bse.values).all()
 
 
+def profiled(y, m, family, j, level):
+    """Return an interval of a coefficient by refitting without it, its column an offset, by statsmodels."""
+    import statsmodels.api as sm
+    from scipy.optimize import brentq
+    from scipy.stats import chi2
+
+    best = sm.GLM(y, m, family).fit()
+
+    def least(b):
+        held = sm.GLM(y, np.delete(m, j, axis=1), family, offset=b * m[:, j]).fit()
+        return 2 * (best.llf - held.llf) - chi2.ppf(level, 1)
+
+    centre, far = best.params[j], 6 * best.bse[j]
+    return brentq(least, centre - far, centre), brentq(least, centre, centre + far)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_without_noise_intervals_are_the_plain_likelihood_s(loss):
+    import statsmodels.api as sm
+
+    rng, n = np.random.default_rng(7), 50
+    x = rng.integers(0, 4, n).astype(float)
+    u = -1 + 0.8 * x
+    y = {"logistic": (rng.random(n) < expit(u)), "poisson": rng.poisson(np.exp(u - 1))}[loss].astype(float)
+    columns = {"x": Bounded(0, 3, step=1), "y": Public()}
+    release = released(columns, {"x": Window(epsilon=30.0, window=1)}, {"x": x, "y": y})
+    found, seen = fit(release, "y ~ x", loss), release.to_pandas()
+    m = np.stack([np.ones(n), seen.x], axis=1)
+    family = {"logistic": sm.families.Binomial(), "poisson": sm.families.Poisson()}[loss]
+    for level in (0.8, 0.95):
+        theirs = np.array([profiled(seen.y.to_numpy(), m, family, j, level) for j in range(2)])
+        away = {
+            kind: (np.abs(found.conf_int(level, kind) - theirs) / found.bse.values[:, None]).max()
+            for kind in ("auto", "profile", "wald")
+        }
+        assert away["auto"] == away["profile"] < 0.02
+        assert away["wald"] > 0.1
+
+
 ROWS = 3000
 
 
@@ -237,7 +276,10 @@ def test_results_say_what_is_assumed_and_do_all_that_results_do(releases, tmp_pa
     again = Results.load(tmp_path / "fit.json")
     assert again == found
     assert "Poisson law" in again.header["assumes"]
-    assert found.conf_int(0.9).shape == (3, 2)
+    for level in (0.9, 0.95):
+        np.testing.assert_array_equal(again.conf_int(level), found.conf_int(level, kind="profile"))
+    assert (found.conf_int(kind="wald").values != found.conf_int().values).all()
+    assert "what the likelihood cannot reject; by standard errors" in text
     assert found.wald_test("x = 0").pvalue < 1e-6
     band = again.predict({"x": [0.0, 1.0], "w": [0.0, 0.0]}, interval=0.95)
     assert (band.lower < band.estimate).all()
@@ -322,3 +364,22 @@ def test_who_knows_little_of_the_noisy_column_says_so(scale, weak):
     assert found.converged
     assert ("caution" in found.header) == weak
     assert ("is known to" in str(found.summary())) == weak
+
+
+def covered(loss, column, noise, n, reps):
+    """Return of two coefficients the shares of releases in which each kind of interval covers the truth."""
+    inside = {"auto": [], "wald": [], "law taken as known": []}
+    truth, z = np.array([0.3, 1.0]), 1.96
+    for k in range(reps):
+        rng = np.random.default_rng([k, 8])
+        x = 2 * rng.beta(2, 5, n) - 1
+        u = truth[0] + truth[1] * x
+        y = u + 0.7 * rng.normal(size=n) if loss == "squared" else (rng.random(n) < expit(u)).astype(float)
+        release = released({"x": column, "y": Public()}, {"x": noise}, {"x": x, "y": y}, bytes([k % 256, *range(31)]))
+        found = fit(release, "y ~ x", loss)
+        for kind in ("auto", "wald"):
+            low, high = found.conf_int(kind=kind).values.T
+            inside[kind].append((low < truth) & (truth < high))
+        short = z * found.bse.values * 0.5
+        inside["law taken as known"].append(np.abs(found.params.values - truth) < short)
+    return {kind: np.mean(each, axis=0) for kind, each in inside.items()}

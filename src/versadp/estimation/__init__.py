@@ -5,6 +5,7 @@ from versadp.estimation.efficient import efficient, last_steps
 from versadp.estimation.family import Family, Form, Moments, Source
 from versadp.estimation.inversion import Question, distribution, invert
 from versadp.estimation.judging import Asked, judged, score_sets
+from versadp.estimation.likelihoodset import LikelihoodSet, likelihood_set
 from versadp.estimation.newton import Fit, SolveResult, solve
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.scoreset import ScoreSet
@@ -16,6 +17,7 @@ __all__ = [
     "Family",
     "Fit",
     "Form",
+    "LikelihoodSet",
     "Moments",
     "Outcome",
     "Question",
@@ -30,6 +32,7 @@ __all__ = [
     "invert",
     "judged",
     "last_steps",
+    "likelihood_set",
     "score_sets",
     "solve",
     "start",

@@ -10,6 +10,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.curve import Curve
+from versadp.estimation.likelihoodset import LikelihoodSet
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
 
@@ -127,6 +128,20 @@ def check_curves(curves: Mapping[str, Any] | None, names: tuple[str, ...]) -> Ma
     read = {str(name): Curve.read(curve) for name, curve in (curves or {}).items()}
     if not set(read) <= set(names):
         raise ParameterError("a curve is of a coefficient that there is not")
+    return MappingProxyType(read)
+
+
+def check_profiles(profiles: Mapping[str, Any] | None, names: tuple[str, ...]) -> Mapping[str, LikelihoodSet]:
+    """Return likelihood sets by the coefficients they are of: of all, or of none.
+
+    Examples
+    --------
+    >>> check_profiles({"age": ([0, 2], [-4, 4])}, ("age",))["age"].interval(0.95)
+    (0.5100090038649865, 1.4899909961350135)
+    """
+    read = {str(name): LikelihoodSet.read(each) for name, each in (profiles or {}).items()}
+    if read and set(read) != set(names):
+        raise ParameterError("likelihood sets must be of all coefficients, and of no others")
     return MappingProxyType(read)
 
 

@@ -28,6 +28,7 @@ from versadp.inference.checks import (
     check_curves,
     check_level,
     check_offset,
+    check_profiles,
     check_shape,
     check_size,
     check_weights,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from versadp.estimation import Curve
+    from versadp.estimation import Curve, LikelihoodSet
     from versadp.formula.terms import Terms
     from versadp.inference.drift import DriftTest, Renewal
     from versadp.inference.effects import Asked as Averages
@@ -103,6 +104,9 @@ class Results(Publishing):
     curves : mapping of str to Curve, optional
         Of coefficients whose intervals are had by inverting a score, and not from a standard error: a quantile's
         corrected distribution function. Their standard error is the interval's half width over its normal quantile.
+    profiles : mapping of str to LikelihoodSet or callable, optional
+        Of the coefficients of a fit by likelihood: values that the likelihood cannot reject; or what gives them, which
+        is asked when intervals are, and before they are saved.
     bias : mapping of str to float, optional
         What was taken off coefficients: the bias that noise leaves in few records, in which score and curvature go
         together. It is a part of a standard error, and not worth a pass over many records.
@@ -142,6 +146,7 @@ class Results(Publishing):
     design: Terms | None = None
     advice: str | None = None
     curves: Mapping[str, Curve] = field(default_factory=dict)
+    profiles: Mapping[str, LikelihoodSet] | Callable[[], Mapping[str, LikelihoodSet]] = field(default_factory=dict)
     trust: Trust = field(default_factory=Trust)
     classes: tuple[str, ...] = ()
     bias: Mapping[str, float] = field(default_factory=dict)
@@ -172,6 +177,7 @@ class Results(Publishing):
             weights=check_weights(self.weights),
             design=read_terms(self.design, names),
             curves=check_curves(self.curves if self.converged else {}, names),
+            profiles=self.profiles if callable(self.profiles) else check_profiles(self.profiles, names),
             classes=tuple(map(str, self.classes)),
             bias=check_bias(self.bias, names),
             offset=check_offset(self.offset),
@@ -251,8 +257,9 @@ class Results(Publishing):
         level : float
         kind : str
             "wald" by standard errors, which a weak fit has not; "score" by what the scores cannot reject, with ends
-            that may be infinite; "auto" (default) is score sets for a weak fit and where how the objective
-            bends is hardly known, and Wald otherwise.
+            that may be infinite; "profile", of fits by likelihood, by what the likelihood cannot reject, likewise.
+            "auto" (default) is score sets for a weak fit and where how the objective bends is hardly known, profiles
+            where there are any, and Wald otherwise.
         alpha : float, optional
             1 - level, as statsmodels has it, in place of a level.
         """
@@ -262,8 +269,12 @@ class Results(Publishing):
         if kind == "score" or (kind == "auto" and (self.trust.sets or not self.converged)):
             sets, level = self._score_sets, check_level(level)
             return NamedArray([sets[name].interval(level) for name in self.names], self.names, ENDS)
+        if kind == "profile" or (kind == "auto" and self.likelihood_sets):
+            profiles, level = self._need_profiles(), check_level(level)
+            return NamedArray([profiles[name].interval(level) for name in self.names], self.names, ENDS)
         if kind not in {"auto", "wald"}:
-            raise ParameterError(f"there is no kind of interval {kind!r}", hint=near(kind, ("auto", "wald", "score")))
+            known = ("auto", "wald", "score", "profile")
+            raise ParameterError(f"there is no kind of interval {kind!r}", hint=near(kind, known))
         ends = interval(self.params.values, self.bse.values, level)
         for name, curve in self.curves.items():
             ends[self.names.index(name)] = curve.interval(level)
@@ -276,6 +287,21 @@ class Results(Publishing):
             raise EstimationError("there are no score sets of this fit", hint="fit again: files have them of weak fits")
         found = self.trust.sets or (self.more_sets() if self.more_sets is not None else {})
         return {name: found.get(name, ScoreSet.nothing()) for name in self.names}
+
+    @cached_property
+    def likelihood_sets(self) -> Mapping[str, LikelihoodSet]:
+        """Values that the likelihood cannot reject, by coefficient: of fits by likelihood, found when asked for."""
+        if not self.converged:
+            return {}
+        return check_profiles(self.profiles(), self.names) if callable(self.profiles) else self.profiles
+
+    def _need_profiles(self) -> Mapping[str, LikelihoodSet]:
+        if not self.likelihood_sets:
+            raise EstimationError(
+                "there is no likelihood to profile in this fit",
+                hint="fit by method 'likelihood'; where that has none, it could not be followed away from its maximum",
+            )
+        return self.likelihood_sets
 
     def specification_test(self) -> SpecificationTest:
         """Test whether the members of the combination, which share one mean, do so in these records.

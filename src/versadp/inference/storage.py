@@ -2,8 +2,8 @@
 
 Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
 curves, for intervals by inversion, version 3 what an answer can be trusted for, version 4 the levels of categories,
-version 5 the classes of a response, version 6 the bias that was taken off, version 7 an offset; results without are
-written as the versions before have them.
+version 5 the classes of a response, version 6 the bias that was taken off, version 7 an offset, version 8 profiles of a
+likelihood; results without are written as the versions before have them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 MAX_RESULTS = 64 * 2**20
-_VERSION = 7
+_VERSION = 8
 _FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "curves": (2, {}),
@@ -39,12 +39,13 @@ _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
     "classes": (5, []),
     "bias": (6, {}),
     "offset": (7, None),
+    "profiles": (8, {}),
 }
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 7 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """What a file of version 8 holds of results; numbers are checked for being numbers, and by `Results` for sense.
 
     Examples
     --------
@@ -77,6 +78,7 @@ class SavedResults:
     classes: tuple[str, ...]
     bias: Mapping[str, float]
     offset: str | None
+    profiles: Mapping[str, tuple[Any, ...]]
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
@@ -104,6 +106,7 @@ class SavedResults:
             classes=results.classes,
             bias=results.bias,
             offset=results.offset,
+            profiles={name: each.as_numbers() for name, each in results.likelihood_sets.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,6 +157,7 @@ class SavedResults:
             classes=_texts("classes", data["classes"]),
             bias=_weights("bias", data["bias"]),
             offset=_optional(_text, "offset", data["offset"]),
+            profiles={_text("profiles", k): _profile(each) for k, each in _entries("profiles", data["profiles"])},
         )
 
     def arguments(self) -> dict[str, Any]:
@@ -239,6 +243,12 @@ def _curve(value: Any) -> tuple[Any, ...]:
     if len(_list("curves", value)) != 4:
         raise ParameterError("a curve of the results must have values, scores, errors and a rounding")
     return (*(_numbers("curves", each) for each in value[:3]), _number("curves", value[3]))
+
+
+def _profile(value: Any) -> tuple[Any, ...]:
+    if len(_list("profiles", value)) != 2:
+        raise ParameterError("a profile of the results must have values and roots")
+    return tuple(_numbers("profiles", each) for each in value)
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:

@@ -107,20 +107,38 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         )
     if results.converged and results.trust.sets:
         notes.append("intervals are what the scores cannot reject: how the objective bends is hardly known here")
+    notes += _profiled(results)
     if results.converged and results.bias:
         errors = ((abs(off), float(results.bse[name])) for name, off in results.bias.items())
         most = max(off / error if error else float("inf") for off, error in errors)
         notes.append(f"a bias of up to {most:.2g} standard errors, which noise leaves in few records, was taken off")
-    if not results.converged:
-        notes.append(f"Weak: {results.outcome.happened}.")
-        if any(row["estimate"] is None for row in table):
-            notes.append("An empty estimate: there is none that could be told from any other.")
-        if any(row[end] in ENDLESS for row in table for end in ("lower", "upper")):
-            notes.append("An infinite end: no value on that side can be told from the truth.")
-        notes.append(f"What to do: {advice}")
+    notes += _unsure(results, table, advice)
     if results.trust.test is not None and results.trust.test.rejects:
         notes += [f"Something is wrong, {results.trust.test}. Look for {LOOK_FOR}."]
     return Summary(title, facts, table, tuple(notes))
+
+
+def _unsure(results: Results, table: CoefTable, advice: str) -> list[str]:
+    """Return notes on what is not known: of a weak fit, and ends that there are not."""
+    notes = [] if results.converged else [f"Weak: {results.outcome.happened}."]
+    if any(row["estimate"] is None for row in table):
+        notes.append("An empty estimate: there is none that could be told from any other.")
+    if any(row[end] in ENDLESS for row in table for end in ("lower", "upper")):
+        notes.append("An infinite end: no value on that side can be told from the truth.")
+    return notes if results.converged else [*notes, f"What to do: {advice}"]
+
+
+def _profiled(results: Results) -> list[str]:
+    """Return a note on intervals by likelihood: how far their ends are from those that standard errors would give."""
+    if results.method == "likelihood" and results.converged and not results.likelihood_sets:
+        return ["intervals are by standard errors, and may be short: the likelihood was not followed from its maximum"]
+    if not results.likelihood_sets:
+        return []
+    values, errors = results.params.values, results.bse.values
+    sets = (results.likelihood_sets[name] for name in results.names)
+    off = max(one.off(*here) for one, *here in zip(sets, values, errors, strict=True))
+    elsewhere = f"by standard errors they would end up to {off:.2g} standard errors elsewhere"
+    return [f"intervals are what the likelihood cannot reject; {elsewhere}"]
 
 
 def _cell(key: str, value: str | float | None) -> str:

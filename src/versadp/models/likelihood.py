@@ -14,6 +14,7 @@ from versadp.engine import add_up, is_far, nearby
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
 from versadp.estimation.likelihood import total
+from versadp.estimation.likelihoodset import likelihood_set
 from versadp.estimation.mixture import maximise, score_test
 from versadp.formula.design import make_design
 from versadp.inference import Results
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.estimation.likelihood import Lot
+    from versadp.estimation.likelihoodset import LikelihoodSet
     from versadp.estimation.mixture import Mixed, Sums
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
@@ -66,10 +68,24 @@ def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Eng
             f"{n:,} records against {points:,} points are more than a likelihood serves",
             hint=f"use method 'efficient', or a random part of {LIMIT // points:,} records",
         )
-    runner = engine if is_far(engine) and release.on_disk else nearby(engine)
-    keep = n * points <= KEPT and not is_far(runner)
-    lots = [lot for handle in release.handles() for lot in paired.read(handle)] if keep else None
+    over_all = _passes(paired, engine)
+    sums = _sums(paired, over_all)
     likelihood = paired.likelihood
+    even = np.full((likelihood.strata, paired.support.size), 1 / paired.support.size)
+    found, test = maximise(sums, paired.start(), even), None
+    if likelihood.public and found.outcome is Outcome.CONVERGED:
+        richer, eta, added = likelihood.richer(found.eta)
+        there = over_all(lambda lot: richer.sums(lot.richer(), eta, found.weights))
+        test = SpecificationTest.of(*score_test(there, added))
+    return _results(paired, found, loss, test, partial(_sets, paired, engine, found))
+
+
+def _passes(paired: Paired, engine: Engine) -> Callable[[Callable[[Lot], Any]], Sums]:
+    """Return what sums something over all records, which are kept in memory if they are few and worked on here."""
+    release = paired.release
+    runner = engine if is_far(engine) and release.on_disk else nearby(engine)
+    few = len(release) * paired.support.size * paired.cells <= KEPT
+    lots = paired.kept() if few and not is_far(runner) else None
 
     def over_all(work: Callable[[Lot], Any]) -> Sums:
         if lots is not None:
@@ -77,16 +93,13 @@ def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Eng
         found = runner.map(partial(_of_lots, paired, work), list(release.handles()))
         return total(add_up(each for several in found for each in several))
 
-    def sums(eta: Array, weights: Array) -> Sums:
-        return over_all(partial(likelihood.sums, eta=eta, weights=weights))
+    return over_all
 
-    even = np.full((likelihood.strata, paired.support.size), 1 / paired.support.size)
-    found, test = maximise(sums, paired.start(), even), None
-    if likelihood.public and found.outcome is Outcome.CONVERGED:
-        richer, eta, added = likelihood.richer(found.eta)
-        there = over_all(lambda lot: richer.sums(lot.richer(), eta, found.weights))
-        test = SpecificationTest.of(*score_test(there, added))
-    return _results(paired, found, loss, test)
+
+def _sums(paired: Paired, over_all: Callable[[Callable[[Lot], Any]], Sums]) -> Callable[[Array, Array], Sums]:
+    """Return the log likelihood and what a step needs, at parameters and weights."""
+    likelihood = paired.likelihood
+    return lambda eta, weights: over_all(partial(likelihood.sums, eta=eta, weights=weights))
 
 
 def _of_lots(paired: Paired, work: Callable[[Lot], Any], handle: Handle) -> list[Any]:
@@ -106,14 +119,40 @@ def refuse_options(**given: object) -> None:
             raise ParameterError(f"method 'likelihood' takes no {name}", hint="use method 'efficient'")
 
 
-def _results(paired: Paired, found: Mixed, loss: Any, test: SpecificationTest | None) -> Results:
+def _covariance(found: Mixed) -> Array | None:
+    """Return the covariance of a maximum that has one."""
+    if found.outcome is not Outcome.CONVERGED:
+        return None
+    cov = found.covariance()
+    return cov if np.isfinite(cov).all() and (np.diag(cov) > 0).all() else None
+
+
+def _sets(paired: Paired, engine: Engine, found: Mixed) -> dict[str, LikelihoodSet]:
+    """Return the likelihood sets of all coefficients; none where one of them cannot be had.
+
+    The records are read again: results that nobody asks for intervals do not keep them in memory.
+    """
+    sums, sets = _sums(paired, _passes(paired, engine)), {}
+    for j, name in enumerate(paired.design.names):
+        one = likelihood_set(sums, found, j)
+        if one is None:
+            return {}
+        sets[name] = one
+    return sets
+
+
+def _results(
+    paired: Paired,
+    found: Mixed,
+    loss: Any,
+    test: SpecificationTest | None,
+    sets: Callable[[], dict[str, LikelihoodSet]],
+) -> Results:
     """Return a maximum as the user sees it."""
-    design, outcome = paired.design, found.outcome
-    p, cov = len(design.names), None
-    if outcome is Outcome.CONVERGED:
-        cov = found.covariance()
-        if not (np.isfinite(cov).all() and (np.diag(cov) > 0).all()):
-            outcome = Outcome.INDEFINITE
+    design, outcome, cov = paired.design, found.outcome, _covariance(found)
+    p = len(design.names)
+    if outcome is Outcome.CONVERGED and cov is None:
+        outcome = Outcome.INDEFINITE
     return Results(
         found.eta[:p],
         None if cov is None else cov[:p, :p],
@@ -127,6 +166,7 @@ def _results(paired: Paired, found: Mixed, loss: Any, test: SpecificationTest | 
         predict_link=loss.prediction,
         design=design.terms,
         trust=Trust(test=test),
+        profiles=sets,
     )
 
 

@@ -3,7 +3,8 @@
     mean over records of  sum_p w_p g(y_p, f(x_p))       has expectation  mean of g(y, f(x)) at the true records
 
 for any predictor f that does not depend on these records' noise: a learner of ours, or anybody's. The signed points are
-those of `Release.augment`. A score on the records from which f was learnt is too good, as everywhere; cross-validate.
+those of `Release.augment`; of several wide windows, whose points would be too many, those that all records share
+(`shared.py`). A score on the records from which f was learnt is too good, as everywhere; cross-validate.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from versadp.models.learners.metrics import (
     mean_score,
     signed_auc,
 )
+from versadp.models.learners.shared import chosen, shareable
 from versadp.models.source import values_of
 from versadp.release.frame import LOT_ROWS
+from versadp.release.path.table import build_frame
 from versadp.release.release import Release
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.models.learners.given import Given
+    from versadp.models.learners.shared import Shared
 
     Array = NDArray[np.float64]
 
@@ -186,8 +190,19 @@ def _score(estimator: Any, given: Given, metric: Metric, seen: _Seen, how: dict[
         raise ParameterError("this score is for two classes", hint="fit a classifier of two")
     coded = partial(_classes, classes=classes) if two else partial(np.asarray, dtype=float)
     parts, rows = [], 0
-    for part in _points(given, features, how):
-        f = _predicted(estimator, part.frame(seen.kind, features), metric.wants, classes if two else None)
+
+    def predicted(table: pa.Table) -> Array:
+        return _predicted(estimator, _frame(table, seen.kind, features), metric.wants, classes if two else None)
+
+    def gained(columns: dict[str, Any]) -> Array:
+        table = build_frame(columns, "arrow")
+        return metric.gain(coded(values_of(table.column(given.response))), predicted(table))
+
+    used = [*features, given.response]
+    blocks = shareable(given.release.mechanism, used, how["draws"])
+    shared = None if blocks is None else chosen(blocks, given.release, used, None if metric.pairs else gained)
+    for part in _points(given, used, how, shared):
+        f = predicted(part.table)
         own = None if part.known is None else coded(part.known)
         parts.append((coded(part.y), f, part.weight, part.record + rows, own))
         rows += part.rows
@@ -218,23 +233,28 @@ class _Part:
     rows: int
     known: NDArray[Any] | None  # the response of each record, if it is public
 
-    def frame(self, kind: str, features: tuple[str, ...]) -> Any:
-        chosen = self.table.select(list(features))
-        if kind == "pandas":
-            return chosen.to_pandas()
-        columns = [values_of(chosen.column(name)) for name in features]
-        return np.column_stack(columns)
+
+def _frame(table: pa.Table, kind: str, features: tuple[str, ...]) -> Any:
+    """Return columns as an estimator sees them."""
+    taken = table.select(list(features))
+    if kind == "pandas":
+        return taken.to_pandas()
+    return np.column_stack([values_of(taken.column(name)) for name in features])
 
 
-def _points(given: Given, features: tuple[str, ...], how: dict[str, Any]) -> Iterator[_Part]:
+def _points(given: Given, used: list[str], how: dict[str, Any], shared: Shared | None) -> Iterator[_Part]:
     """Yield signed points, lot by lot."""
-    used, mechanism = [*features, given.response], given.release.mechanism
+    mechanism = given.release.mechanism
     for number, batch in enumerate(given.release.batches(LOT_ROWS)):
         whole = pa.Table.from_batches([batch])
-        rng = np.random.default_rng([how["seed"], number, 0x5C0])
-        table, weight, record = Release(whole, mechanism).augment(
-            how["draws"], how["extension"], columns=used, return_record=True, random_state=rng
-        )
+        if shared is not None:
+            points = shared.sample(whole)
+            table, weight, record = build_frame(points.columns, "arrow"), points.weight, points.record
+        else:
+            rng = np.random.default_rng([how["seed"], number, 0x5C0])
+            table, weight, record = Release(whole, mechanism).augment(
+                how["draws"], how["extension"], columns=used, return_record=True, random_state=rng
+            )
         known = values_of(whole.column(given.response)) if given.response in mechanism.schema.public else None
         yield _Part(table, values_of(table.column(given.response)), weight, record, batch.num_rows, known)
 
