@@ -16,6 +16,7 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 
 from versadp.correction.analytic import Analytic
 from versadp.correction.argument import argument_of
+from versadp.correction.blurred import Blurred, Blurs
 from versadp.correction.complete import as_expanded
 from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
@@ -31,6 +32,8 @@ from versadp.correction.strata import Stratified, as_stratified
 
 __all__ = [
     "Analytic",
+    "Blurred",
+    "Blurs",
     "CustomLaplacian",
     "CustomModel",
     "Drawn",

@@ -107,8 +107,12 @@ class Place:
         return tau[: int(np.argmax(np.append(gain > LARGEST, True)))]
 
 
-def series(place: Place, law: IndexLaw | None = None) -> tuple[Expansion, IndexLaw]:
-    """Return the series of a loss, and the law of the index that it is for: one that is given, or with room to move."""
+def series(place: Place, law: IndexLaw | None = None, *, most: float | None = None) -> tuple[Expansion, IndexLaw]:
+    """Return the series of a loss, and the law of the index that it is for: one that is given, or with room to move.
+
+    Where it would shift estimates by more than `most` standard errors, by rule, a loss with kinks is blurred more.
+    """
+    most = (BLURRED if place.blur else TOLERABLE) if most is None else most
     law = law or index_law(place.form, place.seen, place.theta).wider(WIDER)
     argument, public = place.argument, place.form.public_response
     for _ in range(BLURS if place.blur else 1):
@@ -117,7 +121,7 @@ def series(place: Place, law: IndexLaw | None = None) -> tuple[Expansion, IndexL
         around = own.law(law)
         base = 2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width)
         found, shift = _nearest(own, around, base)
-        if shift < (BLURRED if place.blur else TOLERABLE):
+        if shift < most:
             expansion = argument.expansion(found, base, (law.low, law.high), held)
             if place.form.model.tilt is not None:
                 expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))

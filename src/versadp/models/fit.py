@@ -29,6 +29,7 @@ from versadp.estimation import (
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
 from versadp.models.basis import in_basis
+from versadp.models.blurring import blurred
 from versadp.models.choosing import few_points, less_varying
 from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import expanded, line_in_closed_form, serves
@@ -297,6 +298,7 @@ def _attempt(
             )
         else:
             problem, theta = closed or _begun(problem, sample, line, factor)
+        problem = blurred(problem, theta, sample)
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     if problem.degrees is not None:  # a first answer tells which degrees the last one needs
@@ -319,10 +321,7 @@ def _attempt(
     found = _single(family, small, theta)
     if found.converged and not serves(problem, sample, found.theta):
         found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
-    # what a blurred loss may be off by is an error like any other
-    shift = problem.off if problem.expansion is None else problem.expansion.shift
-    found = replace(found, cov=found.cov * (1 + shift**2))
-    return found, problem, asked
+    return replace(found, cov=problem.widened(found.cov)), problem, asked
 
 
 def _scarce(model: Any, line: Line | None) -> bool:

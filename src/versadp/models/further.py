@@ -147,6 +147,5 @@ def recounted(answer: Answer, study: Study) -> Answer:
     inquiry = Inquiry(family.forms, fit.theta, mix, clusters=study.clusters, counted=study.counted)
     whole = Family((*family.forms, Labels()), problem.source, family.size, family.engine, family.seed)
     cov = look_at(whole, fit, asked.groups, inquiry).cov
-    blur = 0.0 if problem.expansion is None else problem.expansion.shift
     n = round(fit.n * study.weight) if study.counted else fit.n
-    return replace(answer, fit=replace(fit, cov=cov * (1 + blur**2), contrasts=None, n=n))
+    return replace(answer, fit=replace(fit, cov=problem.widened(cov), contrasts=None, n=n))

@@ -22,6 +22,7 @@ import numpy as np
 
 from versadp.correction import (
     Analytic,
+    Blurred,
     CustomLaplacian,
     CustomModel,
     Drawn,
@@ -121,7 +122,7 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def closed_now(problem: Problem) -> Expanded | Stratified | Separable | None:
+def closed_now(problem: Problem) -> Expanded | Blurred | Stratified | Separable | None:
     """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses.
 
     Squares of functions of a column need no more than that it lies on a lattice.
@@ -131,7 +132,10 @@ def closed_now(problem: Problem) -> Expanded | Stratified | Separable | None:
     expansion = problem.expansion or problem.model.loss.expansion()
     if expansion is None:
         return None
-    return undone(problem, expansion) or as_separable(problem.model, problem.units, problem.blocks, expansion)
+    form = undone(problem, expansion)
+    if problem.blurs is not None and isinstance(form, Expanded):
+        return Blurred(form, problem.blurs)
+    return form or as_separable(problem.model, problem.units, problem.blocks, expansion)
 
 
 def undone(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Expanded | Stratified | None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.correction import Blurs
     from versadp.engine import Engine
     from versadp.formula.design import Part
     from versadp.losses import IndexLoss, Multinomial, Share
@@ -97,6 +98,8 @@ class Problem:
         Of the polynomials of each noisy column on which the score is projected.
     off : float
         By how many standard errors that may move coefficients, at most.
+    blurs : Blurs, optional
+        Of a loss with kinks: the series of each coefficient, and what it may be off by.
     """
 
     model: AnyModel
@@ -115,10 +118,18 @@ class Problem:
     taken: str = ""
     degrees: tuple[int, ...] | None = None
     off: float = 0.0
+    blurs: Blurs | None = None
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
         return self.scale @ theta + self.shift, self.scale @ cov @ self.scale.T
+
+    def widened(self, cov: Array) -> Array:
+        """Return a covariance with what blurring or projecting a loss may be off by: an error like any other."""
+        if self.blurs is not None:
+            return cov + np.diag(self.blurs.off**2)
+        shift = self.off if self.expansion is None else self.expansion.shift
+        return cov * (1 + shift**2)
 
     def to_fit(self, theta: Array) -> Array:
         """Return the user's coefficients in the units of the fit."""

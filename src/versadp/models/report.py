@@ -233,7 +233,9 @@ def _blurred(problem: Problem) -> dict[str, str]:
         return {}
     noisy = model.response >= 0 and model.loss.residual
     unit = float(problem.units.unit[model.response]) if noisy else 1.0
-    return {"kinks smoothed over": f"±{expansion.blur * unit:.3g}"}
+    every = (expansion,) if problem.blurs is None else problem.blurs.expansions
+    said = [f"±{each.blur * unit:.3g}" for each in every]
+    return {"kinks smoothed over": " to ".join(said[:1] + said[1:][-1:])}
 
 
 def _in_numbers(answer: Answer) -> list[str]:
