@@ -41,7 +41,7 @@ HERE: dict[str, Any] = {  # a cluster that nobody else sees
     "scheduler_kwargs": {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
     "silence_logs": logging.CRITICAL,
 }
-JOINING = 10.0  # seconds in which a scheduler must answer
+JOINING = 30.0  # seconds in which a scheduler must answer
 _LOOK = 2.0  # seconds after which it is asked whether there is still somebody at work
 
 
