@@ -1,6 +1,7 @@
 """Real data: what was published is what the raw fit gives, to the printed digit; schemas hold the tables."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -31,17 +32,29 @@ def test_tables_fit_their_schema(name):
     assert len(data.frame) >= 3000
 
 
-@pytest.mark.parametrize("table", realdata.PRINTED, ids=lambda t: t.data)
-def test_published_tables_are_what_the_raw_fit_gives(table):
+def digit(value):
+    """Return half a unit of the last digit that a number was printed with."""
+    return 0.5 * 10.0 ** Decimal(repr(float(value))).as_tuple().exponent + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("table", "errors"),
+    list(zip(realdata.PRINTED, ["HC1", "nonrobust", "nonrobust"], strict=True)),
+    ids=lambda t: str(t)[:20],
+)
+def test_published_tables_are_what_the_raw_fit_gives_to_the_printed_digit(table, errors):
+    import statsmodels.formula.api as smf
+
     needs(table.data)
-    _, values, ends = realdata.raw(table.data, table.formula, "squared")
-    printed = np.array(table.printed)
-    known = ~np.isnan(printed[:, 0])
-    # as far as it was printed: two significant digits at least
-    assert values[: len(printed)][known] * table.unit == pytest.approx(printed[known, 0], rel=0.02)
-    errors = (ends[:, 1] - ends[:, 0])[: len(printed)][known] / (2 * 1.959964) * table.unit
-    assert errors == pytest.approx(printed[known, 1], rel=0.2)  # robust or not, one digit where one is printed
-    assert values[: len(printed)][known] * table.unit * 1.05 != pytest.approx(printed[known, 0], rel=0.02)
+    _, values, _ = realdata.raw(table.data, table.formula, "squared")
+    text = table.formula.replace("I(e401k == 1)", "e401k")
+    theirs = smf.ols(text, datasets.DATASETS[table.data].frame).fit(cov_type=errors)
+    assert values == pytest.approx(np.asarray(theirs.params), rel=1e-6)
+    for k, (printed, error) in enumerate(table.printed):
+        if not np.isnan(printed):
+            assert abs(values[k] * table.unit - printed) <= digit(printed)
+            assert abs(np.asarray(theirs.bse)[k] * table.unit - error) <= digit(error)
+            assert abs(1.2 * values[k] * table.unit - printed) > digit(printed)
 
 
 def test_abadie_s_table_is_met_to_the_cent():
