@@ -2,11 +2,13 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import versadp as vdp
 
@@ -37,7 +39,7 @@ def test_commands_of_the_pages_exist():
 
     known = main.list_commands(None)
     for page in DOCS.rglob("*.md"):
-        for command in re.findall(r"(?:^|`)versadp (\w+) ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        for command in re.findall(r"(?:^|`)versadp ([a-z]\w*) ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
             assert command in known, (page.name, command)
 
 
@@ -45,6 +47,28 @@ def test_the_reference_has_every_public_name():
     """What stands in no section is added when the site is built (`conf.py`); most names are sorted by hand."""
     listed = set((DOCS / "reference.md").read_text(encoding="utf-8").split())
     assert len(set(vdp.__all__) & listed) > 35
+
+
+@pytest.mark.slow
+def test_a_new_user_follows_the_commands(tmp_path, monkeypatch):
+    """From a CSV file to a report and a quantile regression, by the commands of the provider page alone."""
+    from versadp.cli import main
+    from versadp.models.example import SCHEMA, people
+
+    monkeypatch.chdir(tmp_path)
+    names = ["age", "income", "region"]
+    people(4000).select(names).to_pandas().to_csv("people.csv", index=False)
+    page = (DOCS / "start" / "provider.md").read_text(encoding="utf-8")
+    commands = [line.split("   #")[0] for line in re.findall(r"^versadp (.*)$", page, flags=re.MULTILINE)]
+    assert [line.split()[0] for line in commands] == ["schema", "release", "report"]
+    for line in [*commands, 'fit released "income ~ age" --loss check']:
+        done = CliRunner().invoke(main, shlex.split(line))
+        assert done.exit_code == 0, (line, done.output)
+        if line.startswith("schema"):  # bounds are filled in by hand
+            assert set(names) <= set(re.findall(r"\w+", Path("schema.toml").read_text()))
+            filled = vdp.Schema({name: SCHEMA.columns[name] for name in names})
+            Path("schema.toml").write_text(filled.to_toml())
+    assert "What is promised" in Path("report.html").read_text()
 
 
 def build(place, **environment):
