@@ -43,16 +43,12 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(PIP) -e '.[report,accounting,jax,test,check]'
+	$(PIP) -e '.[report,accounting,jax,docs,test,check]'
 	@touch $@
 
-docs: $(VENV)/.documented
+docs: $(VENV)/.tested
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
-
-$(VENV)/.documented: $(VENV)/.tested
-	$(PIP) -e '.[report,docs]'
-	@touch $@
 
 $(VENV)/.browser: $(VENV)/.tested
 	$(PIP) -e '.[report,browser]'

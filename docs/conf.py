@@ -1,5 +1,6 @@
 """The documentation site: Markdown pages as they are, the reference from docstrings, pictures made by code."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ version = release = versadp.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_rest.rst"]
+if os.environ.get("VERSADP_DOCS") == "thin":  # pages alone, without what is made from docstrings
+    extensions = ["myst_parser"]
+    exclude_patterns += ["reference.md", "_reference"]
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 html_title = "versadp"
@@ -63,5 +67,6 @@ def setup(app: Any) -> None:
     from pictures import draw_all
 
     draw_all(HERE / "_pictures")
-    app.connect("autodoc-process-docstring", _formulas, priority=100)
-    app.connect("autodoc-skip-member", _not_ours)
+    if "numpydoc" in extensions:
+        app.connect("autodoc-process-docstring", _formulas, priority=100)
+        app.connect("autodoc-skip-member", _not_ours)

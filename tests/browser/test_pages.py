@@ -110,6 +110,7 @@ def test_report(browser, report):
 def test_report_on_paper(browser, report):
     page, _ = opened(browser, report)
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 1000})  # A4 with its margins
     look = "[getComputedStyle(document.querySelector('nav')).display, getComputedStyle(document.body).backgroundColor]"
     assert page.evaluate(look) == ["none", "rgb(255, 255, 255)"]
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -62,9 +62,11 @@ def report(
 
     Examples
     --------
-    >>> import versadp as vdp
-    >>> page = vdp.report(vdp.example(2000))  # doctest: +SKIP
-    >>> page.save("report.html")  # doctest: +SKIP
+    >>> import pandas as pd, versadp as vdp
+    >>> schema = vdp.Schema({"member": vdp.Categorical([False, True])})
+    >>> release = vdp.calibrate(schema, epsilon=2).release(pd.DataFrame({"member": [True, False] * 100}))
+    >>> "finds at most" in vdp.report(release).html
+    True
     """
     opened = as_release(release)
     check_level(level)
