@@ -7,9 +7,11 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy.stats import chi2
 
 import versadp as vdp
+from versadp.cli import main
 from versadp.errors import DataError, EstimationError, ParameterError, ReleaseError
 from versadp.estimation import Family, last_steps
 from versadp.estimation.renewal import Kept, drift_of, renewed
@@ -316,3 +318,27 @@ def test_records_that_are_too_far_from_the_old_ones_are_refused():
     far = replace(old, kept=replace(old.kept, theta=old.kept.theta + 3.0))
     with pytest.raises(vdp.errors.VersadpError):
         vdp.update(far, released("windows", 6000, 4))
+
+
+def test_the_command_goes_on_from_a_state(tmp_path):
+    first, second = cut(released("windows", 8000), [5000, 8000])
+    for name, part in (("one", first), ("two", second)):
+        part.save(tmp_path / name)
+    state = str(tmp_path / "state.json")
+
+    def run(*words):
+        return CliRunner().invoke(main, ["fit", *words, "--format", "json"])
+
+    assert run(str(tmp_path / "one"), "y ~ x + w", "--state", state).exit_code == 0
+    before = (tmp_path / "state.json").read_text()
+    refused = run(str(tmp_path / "two"), "y ~ x", "--update", state)
+    assert refused.exit_code != 0
+    assert "that of its state" in refused.output
+    done = run(str(tmp_path / "two"), "--update", state)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["records"] == 8000
+    whole = vdp.fit(released("windows", 8000), "y ~ x + w")
+    assert [row["estimate"] for row in found["coefficients"]] == pytest.approx(list(whole.params), rel=1e-6)
+    assert (tmp_path / "state.json").read_text() != before  # it is the state to go on from
+    assert run(str(tmp_path / "two"), "--update", state).exit_code != 0  # whose records are in it now

@@ -489,7 +489,7 @@ class Results(Publishing):
         >>> import versadp as vdp
         >>> release = vdp.example()
         >>> old, new = (vdp.Release(part, release.mechanism) for part in (release.frame[:3000], release.frame[3000:]))
-        >>> res = vdp.fit(old, "bought ~ age").update(new)
+        >>> res = vdp.fit(old, "visits ~ age").update(new)
         >>> res.nobs == len(release), res.drift_test().df
         (True, 2)
         """

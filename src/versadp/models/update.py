@@ -90,9 +90,9 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     >>> release = vdp.example()
     >>> old, new = (vdp.Release(part, release.mechanism) for part in (release.frame[:3000], release.frame[3000:]))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     vdp.fit(old, "bought ~ age").save_state(folder + "/state.json")
+    ...     vdp.fit(old, "visits ~ age").save_state(folder + "/state.json")
     ...     res = vdp.update(folder + "/state.json", new)
-    >>> whole = vdp.fit(release, "bought ~ age")
+    >>> whole = vdp.fit(release, "visits ~ age")
     >>> bool(abs(res.params["age"] - whole.params["age"]) < 0.02 * whole.bse["age"])
     True
     """
