@@ -77,6 +77,16 @@ def test_where_the_likelihood_is_no_number_nothing_is_rejected():
     assert likelihood_set(nowhere, maximise(nowhere, np.zeros(1), ONE), 0) is None
 
 
+def test_a_likelihood_that_rises_again_far_out_has_no_end_there():
+    sums = scores_of(lambda b: -b * b / 2 if b < 5 else -10 + b, lambda b: np.array([1.0, -1.0]) / np.sqrt(2) - b / 2)
+    ours = likelihood_set(sums, maximise(sums, np.full(1, 0.3), ONE), 0)
+    assert np.isfinite(ours.interval(0.95)).all()  # nobody looked so far: beyond 99.9% a hill is no matter
+    score = lambda b: np.array([1.0, -1.0]) / np.sqrt(2) - b / 2  # noqa: E731 - of what bends as a normal law does
+    shallow = scores_of(lambda b: -1 + np.exp(-b * b / 2) + (b > 6), score)
+    ours = likelihood_set(shallow, maximise(shallow, np.zeros(1), ONE), 0)
+    assert ours.interval(0.5)[1] == np.inf
+
+
 def test_of_two_hills_the_hull_is_taken():
     hills = LikelihoodSet([-4.0, -2.0, 0.0, 2.0, 3.0, 4.0, 6.0], [-4.0, -2.0, 0.0, 3.0, 3.0, 1.5, 5.0])
     low, high = hills.interval(0.95)

@@ -366,20 +366,34 @@ def test_who_knows_little_of_the_noisy_column_says_so(scale, weak):
     assert ("is known to" in str(found.summary())) == weak
 
 
-def covered(loss, column, noise, n, reps):
-    """Return of two coefficients the shares of releases in which each kind of interval covers the truth."""
-    inside = {"auto": [], "wald": [], "law taken as known": []}
-    truth, z = np.array([0.3, 1.0]), 1.96
+# coverage ------------------------------------------------------------------------------------------------------------
+
+
+def missed(loss, noise, n, reps):
+    """Return in how many releases intervals of 95% miss intercept and slope: ours, and those of noise not undone."""
+    truth, count = np.array([0.3, 1.0]), np.zeros((2, 2), int)
     for k in range(reps):
         rng = np.random.default_rng([k, 8])
         x = 2 * rng.beta(2, 5, n) - 1
         u = truth[0] + truth[1] * x
         y = u + 0.7 * rng.normal(size=n) if loss == "squared" else (rng.random(n) < expit(u)).astype(float)
-        release = released({"x": column, "y": Public()}, {"x": noise}, {"x": x, "y": y}, bytes([k % 256, *range(31)]))
-        found = fit(release, "y ~ x", loss)
-        for kind in ("auto", "wald"):
-            low, high = found.conf_int(kind=kind).values.T
-            inside[kind].append((low < truth) & (truth < high))
-        short = z * found.bse.values * 0.5
-        inside["law taken as known"].append(np.abs(found.params.values - truth) < short)
-    return {kind: np.mean(each, axis=0) for kind, each in inside.items()}
+        release = released({"x": Bounded(-1, 1), "y": Public()}, {"x": noise}, {"x": x, "y": y}, bytes([k, *range(31)]))
+        for j, found in enumerate((fit(release, "y ~ x", loss), vdp.fit(release, "y ~ x", loss=loss, method="naive"))):
+            low, high = found.conf_int().values.T
+            count[j] += (truth < low) | (high < truth)
+    return count
+
+
+def test_intervals_cover_in_a_few_releases():
+    ours, naive = missed("squared", ZeroInflated(0.25, 0.05), 600, 25)
+    assert ours.max() <= 8  # of 25: more once in a hundred thousand
+    assert naive[1] > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("noise", [ZeroInflated(0.35, 0.05), Window(epsilon=2.0)], ids=["laplace", "window"])
+def test_intervals_cover(loss, noise):
+    ours, naive = missed(loss, noise, 3000, 200)
+    assert ours.max() <= 26  # of 200: more once in a hundred thousand
+    assert naive[1] > 26

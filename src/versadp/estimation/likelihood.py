@@ -143,7 +143,7 @@ class Likelihood:
             seen -= 1 / below[:, None]
             seen *= tilt
             seen += 1.0
-        return (value, *self._products(lot, scores, seen))
+            return (value, *self._products(lot, scores, seen))
 
     def _response(self, lot: Lot, theta: Array, log_scale: float) -> tuple[Array, Array, Array, Array | None]:
         """Return K p up to a factor for each record, the log of that, and the slopes of log p, (n, S)."""

@@ -6,12 +6,13 @@
 l̂ is the most there is. r, the signed root, is standard normal at the truth, and more nearly so than an estimate over
 its standard error: it bends as the likelihood does. It is looked at 3.3 standard errors away on both sides, farther out
 until 99.9% are reached or nothing reaches them, and where it crosses the 95%. Between these nodes it is a monotone
-cubic. A set without an end is one whose root stays below: no value on that side can be told from the truth. A
-likelihood that takes too many passes to be followed has no sets.
+cubic. A set without an end is one whose root stays below: no value on that side can be told from the truth, or none
+within as many passes as are taken.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,8 @@ FIRST = 3.3  # where the root is looked at first, in standard errors
 FAR = 1000.0  # where it is looked at last
 LEVEL, END, NEAR = 0.95, 1.96, 0.04  # the end that most people ask for, and how closely a node is to lie at it
 CLOSER, BACK = 4, 5  # at most so many more looks at an end, and shorter ways out where the likelihood is no number
-MOST = 1e3  # of a root
-PASSES = 80  # over the records for one coefficient; 20 to 40 are usual
+LEAST, MOST = 1e-9, 1e3  # of a root: a likelihood may have its maximum elsewhere, if it hardly has one
+PASSES = 40  # over the records to follow one side, or to come close to its end; 5 to 20 are usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +148,10 @@ def likelihood_set(sums: Evaluate, found: Mixed, j: int) -> LikelihoodSet | None
     array([0.104, 0.496])
     """
     scan = _Scan(sums, found, j)
-    try:
-        if not (scan.outwards(-1.0) and scan.outwards(1.0)):
-            return None
-        for end in (0, 1):
-            scan.closer(end)
-    except OutOfBudget:
-        return None
+    for work, side in ((scan.outwards, -1.0), (scan.outwards, 1.0), (scan.closer, -1.0), (scan.closer, 1.0)):
+        scan.passes = 0
+        with suppress(OutOfBudget):  # what was not reached was not rejected
+            work(side)
     return scan.result()
 
 
@@ -173,7 +171,11 @@ class _Scan:
         """Look at a distance, from the nearest that is known; tell whether there is a maximum."""
         near = min(self.found, key=lambda known: abs(known - at))
         _, others, weights = self.found[near]
-        there = maximise(self._held(self.centre + at * self.error), others + (at - near) * self.along, weights)
+        held, others = self._held(self.centre + at * self.error), others + (at - near) * self.along
+        try:
+            there = maximise(held, others, weights)
+        except (np.linalg.LinAlgError, ValueError):  # products that are no numbers
+            return False
         if there.outcome is not Outcome.CONVERGED or not np.isfinite(there.sums.value):
             return False
         self.found[at] = there.sums.value, there.eta, there.weights
@@ -194,10 +196,10 @@ class _Scan:
     def root(self, at: float) -> float:
         """Return the size of the root at a distance that was looked at."""
         most = max(value for value, _, _ in self.found.values())
-        return min(float(np.sqrt(2 * (most - self.found[at][0]))), MOST)
+        return float(np.clip(np.sqrt(2 * (most - self.found[at][0])), LEAST, MOST))
 
-    def outwards(self, sign: float) -> bool:
-        """Look farther and farther away until the root is large, or nothing would ever make it; tell whether at all."""
+    def outwards(self, sign: float) -> None:
+        """Look farther and farther away until the root is large, or nothing would ever make it."""
         at, last, back = FIRST, 0.0, 0
         while last < FAR:
             if not self.look(sign * at):
@@ -210,20 +212,19 @@ class _Scan:
             if root >= REACH:
                 break
             last, at = at, at * float(np.clip(1 + 1.5 * (1.05 * REACH / max(root, 0.1) - 1), 1.2, 4.0))
-        return any(sign * each > 0 for each in self.found)
 
-    def closer(self, end: int) -> None:
+    def closer(self, sign: float) -> None:
         """Look where the root seems to cross an end of 95%, until a node lies there."""
         for _ in range(CLOSER):
             here = self.result()
-            if here is None or np.abs(np.abs(here.root) - END)[np.sign(here.root) == 2 * end - 1].min() < NEAR:
+            if here is None or np.abs(here.root - sign * END).min() < NEAR:
                 return
-            at = (here.interval(LEVEL)[end] - self.centre) / self.error
+            at = (here.interval(LEVEL)[int(sign > 0)] - self.centre) / self.error
             if not np.isfinite(at) or not self.look(at):
                 return
 
     def result(self) -> LikelihoodSet | None:
-        """Return what was found; none where the estimate is not among the values that are not rejected."""
+        """Return what was found; None where there is nothing on a side of the estimate."""
         at = np.array(sorted(self.found))
         root = np.array([np.sign(each) * self.root(each) for each in at])
         if not root[0] < 0 < root[-1]:

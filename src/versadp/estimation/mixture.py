@@ -134,6 +134,8 @@ def maximise(sums: Callable[[Array, Array], Sums], eta: Array, weights: Array) -
     array([[0.7, 0.3]])
     """
     now, last = sums(eta, weights), np.zeros(eta.size)
+    if not np.isfinite(now.value):
+        return Mixed(eta, weights, now, Outcome.STALLED, 0)
     for count in range(STEPS):
         move, target = _step(now, eta.size, weights)
         if move @ now.products[: eta.size, : eta.size] @ last < 0:  # back and forth: squares of scores are no curvature

@@ -138,6 +138,8 @@ def _profiled(results: Results) -> list[str]:
     sets = (results.likelihood_sets[name] for name in results.names)
     off = max(one.off(*here) for one, *here in zip(sets, values, errors, strict=True))
     elsewhere = f"by standard errors they would end up to {off:.2g} standard errors elsewhere"
+    if off in ENDLESS:
+        elsewhere = "standard errors would give ends where there are none"
     return [f"intervals are what the likelihood cannot reject; {elsewhere}"]
 
 

@@ -80,7 +80,7 @@ class Paired:
             design,
             law,
             blocks,
-            make_support(right, schema, blocks, groups.strata),
+            make_support(right, schema, blocks, groups.strata, len(release)),
             groups,
             public,
             tuple(name for name in schema.columns if name in used),

@@ -2,6 +2,9 @@
 
 A cell is as wide as the release can tell values apart, or as few cells as can be worked with allow. Values are taken to
 lie evenly in their cell, and models are evaluated in its middle.
+
+A law of S points explains a share S/n of any n numbers by chance, scores among them: standard errors would be too long
+by half of that, and laws that follow chance make slopes flatter. So there are at least 20 records for a point.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.schema import Categorical
+from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,13 +23,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise import Block
-    from versadp.schema import Schema
+    from versadp.schema import Column, Schema
 
     Array = NDArray[np.float64]
 
 MOST = 1500  # weights that are fitted at once
 FINE = {0: 1, 1: 64, 2: 18, 3: 8}  # cells of each number, by how many numbers there are
 COARSE = 6  # cells of a number are no fewer
+RECORDS = 20  # for each point
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,9 @@ def cells_of(name: str, schema: Schema, blocks: Sequence[Block], most: int) -> A
     return found
 
 
-def make_support(names: tuple[str, ...], schema: Schema, blocks: Sequence[Block], strata: int = 1) -> Support:
+def make_support(
+    names: tuple[str, ...], schema: Schema, blocks: Sequence[Block], strata: int = 1, records: float = np.inf
+) -> Support:
     """Return all combinations of the cells of some columns, as fine as can be worked with.
 
     Parameters
@@ -101,6 +107,8 @@ def make_support(names: tuple[str, ...], schema: Schema, blocks: Sequence[Block]
         Their noise.
     strata : int
         How many laws are fitted.
+    records : float
+        From how many records.
     """
     numbers = [name for name in names if name in schema.numeric]
     levels = {name: cells_of(name, schema, blocks, MOST) for name in names if name not in schema.numeric}
@@ -111,7 +119,9 @@ def make_support(names: tuple[str, ...], schema: Schema, blocks: Sequence[Block]
             hint="use method 'efficient', or fewer columns",
         )
     most = int(min(FINE[len(numbers)], room ** (1 / max(len(numbers), 1))))
-    every: Mapping[str, Array] = levels | {name: cells_of(name, schema, blocks, most) for name in numbers}
+    told = max(COARSE, (records / RECORDS * room / MOST) ** (1 / max(len(numbers), 1)))
+    cells = {name: most if _is_told_apart(schema.columns[name], most) else int(min(most, told)) for name in numbers}
+    every: Mapping[str, Array] = levels | {name: cells_of(name, schema, blocks, cells[name]) for name in numbers}
     low, high = (
         np.stack([each.ravel() for each in np.meshgrid(*(every[name][end] for name in names), indexing="ij")])
         if names
@@ -119,3 +129,8 @@ def make_support(names: tuple[str, ...], schema: Schema, blocks: Sequence[Block]
         for end in (0, 1)
     )
     return Support(names, low, high)
+
+
+def _is_told_apart(column: Column, most: int) -> bool:
+    """Tell whether a number is declared to have few values: they have a point each, however few the records are."""
+    return isinstance(column, Bounded) and column.steps is not None and column.steps < most
