@@ -84,7 +84,7 @@ def test_what_a_blur_may_shift_is_what_it_shifts():
             assert 0.25 < np.sqrt(off[2, 1]) / abs(shifted[1]) < 4
         else:
             assert (np.abs(shifted) < 0.7 * error).all()
-            assert (np.sqrt(off[2]) < 2.5 * error).all()  # a quarter wave's two slopes: seen by chance in exp(-12)
+            assert (np.sqrt(off[2]) < 2.5 * error).all()
         assert np.sqrt(off[2, 2]) < 2.5 * error[2]
 
 

@@ -6,20 +6,21 @@ shift t of the line, is made of waves beyond T. So with B_j(t) what a blur adds 
     |B_j|  is about  |B_j'|/T,        B_j'(t) = what it adds to E m_j f(t | x), the curvature along the constant:
 
 a wave over its slope is one over its frequency. Scores vary too much for B to be seen in them. Curvatures tell: the
-difference of two blurs, in the score, has a slope that varies far less than it does itself. Of a ladder of blurs
-√2 apart, B' of one is taken to be what the next has more of it, which is true or too much where bias at least doubles.
-A wave has its slope at two places a quarter of a wave apart with squares that add up to its height, whatever its phase,
-so with D the difference of the slopes of two blurs over the quarters before and after the line,
+difference of two blurs, in the score, has a slope that varies far less than it does itself. A wave has its slope at two
+places a quarter of a wave apart with squares that add up to its height, whatever its phase. So of a ladder of blurs √2
+apart, with D the difference between a blur and the next of the slopes over the quarters before and after the line,
 
-    off_j² = Σ_± (V^-1 D_±)_j² / T²      less what sampling adds,      never less than that of a sharper blur.
+    off_j² = MORE Σ_± (V^-1 D_±)_j² / T²,       and off_j no less than half that of a sharper blur.
 
-For each coefficient the blur is taken that has the least variance + off². Part of its variance then are off²
-and the square of half of the worst that its series can do to densities as smooth as it takes them to be.
+What the next has more is what this one has where bias doubles from one to the next; MORE is for bias that grows by 1.8.
+What sampling adds to the squares is left in them. For each coefficient the blur is taken that has the least variance +
+off², and that is its variance.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 LADDER = tuple(2 ** (step / 2) for step in (-1, 0, 1, 2))  # of the blur by rule; the last is for comparison only
 RULE = 1  # its place
-OF_WORST = 0.5
+MORE, GUARD = 1.5, 0.25
 
 
 def blurred(problem: Problem, theta: Array, sample: Records) -> Problem:
@@ -73,7 +74,7 @@ def blurred(problem: Problem, theta: Array, sample: Records) -> Problem:
     curvature = (bend + bend.T) / 2
     if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature)[0] <= 0:
         return problem
-    variance, off = _judged(members, seen, theta, np.linalg.inv(curvature))
+    variance, off = _judged(members, seen, theta, np.asarray(np.linalg.inv(curvature)))
     blurs = chosen(found[:-1], variance / problem.source.rows, off, curvature)
     return replace(problem, expansion=blurs.expansions[0], blurs=blurs)
 
@@ -85,16 +86,19 @@ def _judged(members: Sequence[Expanded], seen: Seen, theta: Array, inverse: Arra
     lift = lift_of(seen.m)
     if lift is None:  # the line cannot be moved by 1, but nearly so
         share = np.ones(len(seen.m)) if seen.weight is None else seen.weight
-        lift = np.linalg.solve(seen.squares, share @ seen.m)
+        lift = np.asarray(np.linalg.solve(seen.squares, share @ seen.m))
     before, variance, square = None, np.empty(0), np.zeros((len(members) - 1, theta.size))
     for step in (-1, 0, 1):
         at = theta + step * quarter * lift
         now = np.stack([member.weighted_scores(seen, at, hessian=False)[0] @ inverse for member in members])
         if before is not None:
             slope = np.diff(now - before, axis=0) / quarter
-            square += slope.mean(axis=1) ** 2 - slope.var(axis=1) / len(seen.m)
+            square += slope.mean(axis=1) ** 2
         variance, before = (now[:-1].var(axis=1) if step == 0 else variance), now
-    return variance, np.maximum.accumulate(np.maximum(square, 0.0), axis=0) / height[:-1, None] ** 2
+    off = MORE * square / height[:-1, None] ** 2
+    for sharper, wider in pairwise(off):
+        np.maximum(wider, GUARD * sharper, out=wider)
+    return variance, off
 
 
 def _blind_beyond(expansion: Expansion) -> float:
@@ -127,6 +131,4 @@ def chosen(expansions: Sequence[Expansion], variance: Array, off: Array, curvatu
     used = np.unique(best)
     inverse = np.linalg.inv(curvature)
     shares = tuple(np.eye(size) if used.size == 1 else (curvature * (best == k)) @ inverse for k in used)
-    worst = np.array([OF_WORST * each.shift for each in expansions])[best]
-    found = off[best, np.arange(size)] + worst**2 * variance[best, np.arange(size)]
-    return Blurs(tuple(expansions[k] for k in used), shares, np.sqrt(found))
+    return Blurs(tuple(expansions[k] for k in used), shares, np.sqrt(off[best, np.arange(size)]))
