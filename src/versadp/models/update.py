@@ -315,6 +315,10 @@ class _Later:
     def rows(self) -> int:
         return int(self.source.rows)
 
+    @property
+    def travels(self) -> bool:
+        return bool(self.source.travels)
+
     def handles(self) -> Any:
         return self.source.handles()
 

@@ -23,7 +23,7 @@ from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.pieces import VERSION, Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
 from versadp.release.files.sorting import Lot, read_runs
-from versadp.release.files.sources import BATCH_ROWS
+from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
 from versadp.release.folder.parts import part_rows
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.release.files.pieces import Piece
     from versadp.release.files.queries import Rows
-    from versadp.release.files.sources import InputFiles
     from versadp.release.ledger.history import History, Intake
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -142,7 +141,8 @@ class Run:
         People with an id are looked up here, where the ledger is, and so they are read and noised here.
         """
         source = self.feed.source
-        if not is_far(engine) or self.mechanism.schema.id is not None or not source.has_places:
+        here = not is_far(engine) or self.mechanism.schema.id is not None
+        if here or not isinstance(source, InputFiles) or not source.has_places:  # a stream has no places to send
             yield from nearby(engine).map(partial(make_part, job), self._pieces(job, empty=empty))
             return
         rest = job.folder, job.rows, job.offset, job.frozen, job.is_sorted
