@@ -168,6 +168,12 @@ def test_bad_queries_are_refused_and_show_nothing(tmp_path, database, state, tex
     assert not (tmp_path / "released").exists()
 
 
+def test_a_database_says_nothing_private(database):
+    with pytest.raises(DataError, match="did not answer") as caught:
+        list(open_query(vdp.sql("SELECT CAST(note AS INTEGER) AS age FROM people", database)).batches())
+    assert "private" not in str(caught.value)
+
+
 def test_what_a_query_cannot_be(tmp_path, database, state):
     query = vdp.sql("SELECT * FROM people", database)
     with pytest.raises(ParameterError, match="order that tells"):
