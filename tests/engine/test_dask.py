@@ -50,8 +50,8 @@ def sent(monkeypatch):
         moved["out"].append((thing, sealed(thing)))
         return moved["out"][-1][1]
 
-    def noted(self, task):
-        moved["back"].append(result(self, task))
+    def noted(self, task, item):
+        moved["back"].append(result(self, task, item))
         return moved["back"][-1]
 
     monkeypatch.setattr(dask, "_sealed", note)
@@ -63,7 +63,7 @@ def test_the_same_bytes_in_order(client):
     items = [np.random.default_rng(i).normal(size=50) for i in range(12)]
     engine = as_engine(client)
     there, here = engine.sum(moments, iter(items)), Local().sum(moments, items)
-    assert pickle.dumps(there) == pickle.dumps(here)
+    assert [np.asarray(each).tobytes() for each in there] == [np.asarray(each).tobytes() for each in here]
     assert engine.sum(moments, []) is None
     assert engine.sum(float, [1e16, 1.0, -1e16]) == 0.0  # in another order it would be 1
 
@@ -194,6 +194,35 @@ def test_other_code_is_refused(client, monkeypatch):
     monkeypatch.setattr(dask, "code_here", lambda: other)
     with pytest.raises(EngineError, match=r"the worker .* runs another version of versadp"):
         list(engine.map(abs, [-1]))
+
+
+def test_items_go_where_they_were_and_elsewhere_if_nobody_is_there(client):
+    engine = Dask(client)
+    assert list(engine.map(abs, [-1, -2])) == [1, 2]
+    (worker,) = set(engine._did.values())
+    assert worker in client.scheduler_info()["workers"]
+    engine._did = dict.fromkeys(engine._did, "tcp://127.0.0.1:9")  # who is lost by now
+    assert list(engine.map(abs, [-1, -2])) == [1, 2]
+    assert set(engine._did.values()) == {worker}
+
+
+def test_workers_keep_what_they_prepared_as_far_as_it_goes(client, folder, monkeypatch):
+    """Handles are read for the random part and for the first pass of a family; in every pass if nothing may be kept."""
+    from versadp.estimation import family
+    from versadp.release.folder.folder import Folder
+
+    reads, real = [], Folder.read_handle
+
+    def counted(self, *rest):
+        reads.append(rest)
+        return real(self, *rest)
+
+    monkeypatch.setattr(Folder, "read_handle", counted)
+    kept, few = vdp.fit(folder, "y ~ x + z", engine=client), len(reads)
+    monkeypatch.setattr(family, "KEPT_NUMBERS", 0)
+    assert vdp.fit(folder, "y ~ x + z", engine=client) == kept
+    assert few >= 2
+    assert len(reads) - few > few
 
 
 def test_an_asynchronous_client(client):

@@ -160,9 +160,9 @@ def test_keys_are_in_nothing_that_is_sent_told_or_logged(client, tmp_path, monke
         sent.extend([made.data, repr(made).encode()])
         return made
 
-    def noted(self, task):
+    def noted(self, task, item):
         telling.append(told_by(client))  # while tasks are under way
-        found = result(self, task)
+        found = result(self, task, item)
         sent.extend([repr(found).encode(), dask._sealed.__wrapped__(found).data])
         return found
 

@@ -66,6 +66,7 @@ class Dask:
         self._given = None if cluster is None or isinstance(cluster, str) else cluster
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None
+        self._did: dict[int, str] = {}  # who worked on an item last, and may have kept something of it
         self._end: Callable[[], object] = bool
         if getattr(self._given, "asynchronous", False):
             raise ParameterError("a client must not be asynchronous", hint="make one with Client(address)")
@@ -87,13 +88,15 @@ class Dask:
             most = UNDER_WAY * max(sum(client.nthreads().values()), 1)
         try:
             for number, sealed in enumerate(map(_sealed, items)):
+                last = self._did.get(hash(sealed))
+                where = {} if last is None else {"workers": last, "allow_other_workers": True}
                 with _Told():
-                    task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False)
-                waiting.append(task)
+                    task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False, **where)
+                waiting.append((task, hash(sealed)))
                 if len(waiting) >= most:
-                    yield self._result(waiting.popleft())
+                    yield self._result(*waiting.popleft())
             while waiting:
-                yield self._result(waiting.popleft())
+                yield self._result(*waiting.popleft())
         except KeyboardInterrupt:  # nobody wants to wait then
             waiting.clear()
             raise
@@ -107,6 +110,7 @@ class Dask:
     def close(self) -> None:
         """End the cluster that was started here, or leave the one that was joined; a client stays as it is."""
         self._client = None
+        self._did.clear()
         end, self._end = self._end, bool
         end()
 
@@ -132,16 +136,18 @@ class Dask:
         self._client = client
         return client
 
-    def _result(self, task: Any) -> Any:
-        """Return what a task came to, as long as there is somebody to work on it."""
+    def _result(self, task: Any, item: int) -> Any:
+        """Return what a task came to, as long as there is somebody to work on it; remember who that was."""
         alone = 0.0
         while True:
             with _Told(task):
                 try:
-                    return task.result(timeout=_LOOK)
+                    self._did[item], found = task.result(timeout=_LOOK)
                 except TimeoutError:
                     if task.status == "error":  # the function's own
                         raise
+                else:
+                    return found
                 alone = 0.0 if self._client.nthreads() else alone + _LOOK
             if alone >= PATIENCE:
                 raise EngineError(
@@ -152,7 +158,7 @@ class Dask:
     def _settle(waiting: deque[Any]) -> None:
         """Wait until what is under way has ended, whatever it came to; what is lost is not waited for."""
         until = time.monotonic() + PATIENCE
-        for task in waiting:
+        for task, _ in waiting:
             with suppress(Exception):
                 task.exception(timeout=max(until - time.monotonic(), 0.1))
 
@@ -178,11 +184,12 @@ def _opened(data: bytes) -> Callable[[Any], Any]:
     return pickle.loads(data)  # type: ignore[no-any-return] # noqa: S301 - a function that the driver sent
 
 
-def _run(code: Code, work: Sealed, item: Sealed) -> Any:
-    """Do what was sent, where it was sent to, unless other code runs there."""
+def _run(code: Code, work: Sealed, item: Sealed) -> tuple[str, Any]:
+    """Do what was sent, where it was sent to, unless other code runs there; say where that is."""
     if wrong := differing(code, code_here()):
         raise _stranger("a worker", wrong)
-    return _opened(work.data)(pickle.loads(item.data))  # noqa: S301 - what the driver sent
+    found = _opened(work.data)(pickle.loads(item.data))  # noqa: S301 - what the driver sent
+    return _distributed().get_worker().address, found
 
 
 def _stranger(who: str, wrong: list[str]) -> EngineError:

@@ -8,8 +8,10 @@ seed and on its number alone: every pass sees the same objective.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -107,6 +109,7 @@ class Family:
 
     def __post_init__(self) -> None:
         self._kept: list[Prepared] | None = None
+        self._name = secrets.token_hex(8)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,7 +135,9 @@ class Family:
 
     def _read(self, function: Callable[[Prepared], Any]) -> Iterator[Any]:
         """Yield what a function makes of each lot of records, read where it is worked on."""
-        work = partial(of_lots, function, self.forms, self.seed, self.source)
+        work: Callable[[Any], list[Any]] = partial(of_lots, function, self.forms, self.seed, self.source)
+        if is_far(self._runner):  # whoever is there keeps as much as we would
+            work = Kept(self._name, self._points, function, self.forms, self.seed, self.source)
         return (each for several in self._runner.map(work, self.source.handles()) for each in several)
 
     @property
@@ -142,8 +147,12 @@ class Family:
 
     def _few(self) -> bool:
         """Tell whether draws are few enough to be kept here between passes; if not, they are drawn again in each."""
-        few = self.source.rows * sum(getattr(form, "points", 1) for form in self.forms) <= KEPT_NUMBERS
-        return few and not is_far(self._runner)
+        return self.source.rows * self._points <= KEPT_NUMBERS and not is_far(self._runner)
+
+    @property
+    def _points(self) -> int:
+        """Numbers that are prepared of a record."""
+        return sum(getattr(form, "points", 1) for form in self.forms)
 
     def _prepared(self) -> list[Prepared]:
         if self._kept is None:
@@ -179,6 +188,52 @@ def of_lots(
 ) -> list[Any]:
     """Return what a function makes of each lot of a handle, read here."""
     return [function(draw(forms, seed, number, records)) for number, records in source.read(handle)]
+
+
+class _Keeper:
+    """What this process has prepared of families, by handle; for who works for another process, in many passes."""
+
+    def __init__(self) -> None:
+        self._lock, self._lots, self._numbers = Lock(), dict[tuple[str, int], tuple[list[Prepared], int]](), 0
+
+    def find(self, name: str, number: int) -> list[Prepared] | None:
+        """Return the lots of a handle, if they were kept."""
+        with self._lock:
+            return self._lots.get((name, number), (None, 0))[0]
+
+    def keep(self, name: str, number: int, lots: list[Prepared], numbers: int) -> None:
+        """Keep some lots in place of those of older families; what is too much is prepared again in each pass."""
+        with self._lock:
+            others = [key for key in self._lots if key[0] != name]
+            while others and self._numbers + numbers > KEPT_NUMBERS:
+                self._numbers -= self._lots.pop(others.pop(0))[1]
+            if (name, number) not in self._lots and self._numbers + numbers <= KEPT_NUMBERS:
+                self._lots[name, number] = lots, numbers
+                self._numbers += numbers
+
+
+_keeper = _Keeper()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What `of_lots` does, for a family by its name: what was prepared of a handle in this process is found again."""
+
+    name: str
+    points: int
+    function: Callable[[Prepared], Any]
+    forms: tuple[Form, ...]
+    seed: int
+    source: Source
+
+    def __call__(self, handle: Any) -> list[Any]:
+        """Return what the function makes of each lot of a handle."""
+        lots = _keeper.find(self.name, handle.number)
+        if lots is None:
+            read = list(self.source.read(handle))
+            lots = [draw(self.forms, self.seed, number, records) for number, records in read]
+            _keeper.keep(self.name, handle.number, lots, self.points * sum(records.rows for _, records in read))
+        return [self.function(lot) for lot in lots]
 
 
 @dataclass(frozen=True)
