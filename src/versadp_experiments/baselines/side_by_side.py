@@ -118,7 +118,7 @@ TASKS = {
     "linear": Task(
         _linear,
         np.array([0.3, -0.3]),
-        lambda s: np.linalg.lstsq(s.design, s.y, rcond=None)[0][1:],
+        lambda s: np.asarray(np.linalg.lstsq(s.design, s.y, rcond=None)[0][1:], dtype=np.float64),
         (
             NoisyMoments(),
             RobustRegression(),
