@@ -96,7 +96,7 @@ def ours(question: Question, *, shuffled: bool) -> Answer:
 
 def least(answer: Answer, truth: float, unit: float, seed: int) -> str:
     """Return the least epsilon of the grid from which on the error is below half of the truth."""
-    rng, useful = np.random.default_rng(seed), "none below 8"
+    rng, useful = np.random.default_rng(seed), "none up to 8"
     for epsilon in reversed(GRID):
         wrong = np.array([answer(epsilon, rng) for _ in range(REPS)]) * unit - truth
         if not np.isfinite(wrong).all() or np.sqrt(np.mean(wrong**2)) > abs(truth) / 2:
