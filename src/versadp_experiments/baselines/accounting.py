@@ -19,7 +19,7 @@ def pure_share(total: Budget, m: int) -> Budget:
     Examples
     --------
     >>> round(pure_share(Budget(1.0, 1e-6), 100).epsilon, 3)
-    0.023
+    0.024
     """
     if m == 1:
         return Budget(total.epsilon)

@@ -45,8 +45,8 @@ def corrected_score(mean: Callable[[Complex], Complex], theta: Array, x: Array, 
     """
     total = np.zeros((len(x), x.shape[1] + 1))
     for shift in shifts:
-        z = np.column_stack([np.ones(len(x)), x + 1j * shift])
-        total += ((mean(z @ theta) - y)[:, None] * z).real
+        z = np.column_stack([np.ones(len(x)), x + 1j * shift]).astype(np.complex128)
+        total += ((mean(np.asarray(z @ theta, dtype=np.complex128)) - y)[:, None] * z).real
     return total / len(shifts)
 
 

@@ -54,7 +54,7 @@ class PerturbedHistogram(Method):
         [100, 58, 15]
         """
         axes = columns + (self.levels is None)
-        width = 2 * self.factor * (math.sqrt(math.log(records)) / records) ** (2 / (2 + axes))
+        width = 2 * self.factor * float((math.sqrt(math.log(records)) / records) ** (2 / (2 + axes)))
         return max(min(math.ceil(2 / width), 100), 2)
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)

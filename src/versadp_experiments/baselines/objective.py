@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -77,7 +77,7 @@ class ObjectivePerturbation(Method):
             gradient = z.T @ self.score.slope(u, sample.y) / (n * bound) + ridge * theta
             return value + float(b @ theta) / n, gradient + b / n
 
-        options = {"gtol": 1e-10, "ftol": 1e-15, "maxiter": 1000}
+        options: Any = {"gtol": 1e-10, "ftol": 1e-15, "maxiter": 1000}
         return np.asarray(minimize(objective, np.zeros(len(b)), jac=True, method="L-BFGS-B", options=options).x)
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:

@@ -73,7 +73,7 @@ class LocalMedian(Method):
         x = sample.x[:, 0]
 
         def gradient(theta: Array, part: slice) -> Array:
-            return send(np.sign(theta - x[part])[:, None], budget.epsilon, rng).mean(axis=0)
+            return np.asarray(send(np.sign(theta - x[part])[:, None], budget.epsilon, rng).mean(axis=0))
 
         return Estimate(averaged(gradient, np.zeros(1), len(x), group=self.group, rate=self.rate, radius=1.0))
 
@@ -100,7 +100,7 @@ class LocalGLM(Method):
 
         def gradient(theta: Array, part: slice) -> Array:
             each = self.score.slope(z[part] @ theta, sample.y[part])[:, None] * z[part] / bound
-            return bound * send(each, budget.epsilon, rng).mean(axis=0)
+            return np.asarray(bound * send(each, budget.epsilon, rng).mean(axis=0))
 
         start = np.zeros(z.shape[1])
         return Estimate(averaged(gradient, start, len(z), group=self.group, rate=self.rate, radius=self.radius))

@@ -106,17 +106,19 @@ _AT = np.linspace(-1, 1, 21)
 _DENSITY = np.exp(-(((_AT - 0.2) / 0.3) ** 2) / 2) / (0.3 * math.sqrt(2 * math.pi))
 TASKS = {
     "mean": Task(_bump, np.array([0.2]), lambda s: s.x.mean(axis=0), (NoisyMean(), CubeMean(), OneBit())),
-    "median": Task(_bump, np.array([0.2]), lambda s: np.median(s.x, axis=0), (LocalMedian(),)),
+    "median": Task(
+        _bump, np.array([0.2]), lambda s: np.asarray(np.median(s.x, axis=0), dtype=np.float64), (LocalMedian(),)
+    ),
     "density": Task(
         _bump,
         _DENSITY,
-        lambda s: np.histogram(s.x, 21, (-1.05, 1.05))[0] / RECORDS / 0.1,
+        lambda s: np.histogram(s.x, 21, (-1.05, 1.05))[0].astype(np.float64) / (0.1 * RECORDS),
         (KernelDensity(), PenalisedSystem(), CubeDensity()),
     ),
     "linear": Task(
         _linear,
         np.array([0.3, -0.3]),
-        lambda s: np.linalg.lstsq(s.design, s.y, rcond=None)[0][1:],
+        lambda s: np.asarray(np.linalg.lstsq(s.design, s.y, rcond=None)[0][1:], dtype=np.float64),
         (
             NoisyMoments(),
             RobustRegression(),

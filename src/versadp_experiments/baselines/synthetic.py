@@ -33,8 +33,9 @@ def _package() -> Any:
     try:
         import jax
 
-        jax.config.update("jax_enable_x64", True)
-        jax.config.update("jax_enable_compilation_cache", False)
+        settings: Any = jax.config
+        settings.update("jax_enable_x64", True)  # mbi warns without it
+        settings.update("jax_enable_compilation_cache", False)
         import mbi
     except ImportError:
         raise MissingExtraError("mbi is not installed", hint="pip install 'versadp[baselines]'") from None

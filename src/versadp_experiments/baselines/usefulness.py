@@ -18,7 +18,7 @@ from versadp_experiments.baselines.cai import CaiRegression
 from versadp_experiments.baselines.datasets import DATASETS
 from versadp_experiments.baselines.gradient import NoisyGradient
 from versadp_experiments.baselines.histogram import PerturbedHistogram
-from versadp_experiments.baselines.method import Budget, Sample
+from versadp_experiments.baselines.method import Budget, Method, Sample
 from versadp_experiments.baselines.objective import ObjectivePerturbation
 from versadp_experiments.baselines.scores import Huber
 from versadp_experiments.baselines.sensitivity import NoisyMoments
@@ -63,17 +63,18 @@ def scaled(question: Question) -> tuple[Sample, float]:
 
 def baselines(sample: Sample) -> dict[str, Answer]:
     """Return the first slope, scaled, by each method of a server."""
-    methods = {
+    methods: dict[str, tuple[Method, float]] = {
         "noisy moments": (NoisyMoments(), DELTA),
         "noisy gradient descent": (NoisyGradient(Huber(1.0), passes=60, rate=2.0, share=0.0), DELTA),
         "projected noisy descent": (CaiRegression(steps=60, rate=2.0), DELTA),
         "objective perturbation": (ObjectivePerturbation(Huber(1.0)), 0.0),
         "perturbed histogram": (PerturbedHistogram(Huber(1.0), levels=None, factor=3.0), 0.0),
     }
-    return {
-        name: lambda e, rng, m=method, d=delta: float(m.fit(sample, Budget(e, d), rng).values[1])
-        for name, (method, delta) in methods.items()
-    }
+    return {name: _first_slope(method, delta, sample) for name, (method, delta) in methods.items()}
+
+
+def _first_slope(method: Method, delta: float, sample: Sample) -> Answer:
+    return lambda epsilon, rng: float(method.fit(sample, Budget(epsilon, delta), rng).values[1])
 
 
 def ours(question: Question, *, shuffled: bool) -> Answer:
@@ -95,7 +96,7 @@ def ours(question: Question, *, shuffled: bool) -> Answer:
 
 def least(answer: Answer, truth: float, unit: float, seed: int) -> str:
     """Return the least epsilon of the grid from which on the error is below half of the truth."""
-    rng, useful = np.random.default_rng(seed), "none below 8"
+    rng, useful = np.random.default_rng(seed), "none up to 8"
     for epsilon in reversed(GRID):
         wrong = np.array([answer(epsilon, rng) for _ in range(REPS)]) * unit - truth
         if not np.isfinite(wrong).all() or np.sqrt(np.mean(wrong**2)) > abs(truth) / 2:

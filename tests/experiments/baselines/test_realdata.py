@@ -69,7 +69,7 @@ def test_least_useful_epsilon_is_where_the_error_crosses_half():
         return 1.0 + rng.choice([-1.0, 1.0]) * 0.9 / epsilon  # its error is 0.9/epsilon exactly
 
     assert usefulness.least(answer, 1.0, 1.0, 0) == "2"
-    assert usefulness.least(lambda *_: np.nan, 1.0, 1.0, 0) == "none below 8"
+    assert usefulness.least(lambda *_: np.nan, 1.0, 1.0, 0) == "none up to 8"
     assert usefulness.least(lambda *_: 1.0, 1.0, 1.0, 0) == "0.1"
 
 
