@@ -219,3 +219,15 @@ def test_only_profiles_compose():
         worst(1.0)
     with pytest.raises(ParameterError, match="at least one"):
         worst()
+
+
+def test_losses_beyond_the_range_of_exponentials():
+    """A hundred times pure 10: a loss of -1000 has a mass that no double holds; delta stays a number, on the safe side."""
+    p = approx_dp(10.0, 0.0).compose(100)
+    assert p.delta(1000.5) == 0
+    # beyond 980 all hundred losses must be +10, since one of -10 makes 980
+    keep = 1 / (1 + np.exp(-10.0))
+    assert keep**100 * (1 - np.exp(985.0 - 1000.0)) <= p.delta(985.0) <= 1
+    curve = p.delta(np.linspace(0, 999, 50))
+    assert np.isfinite(curve).all()
+    assert (np.diff(curve) <= 0).all()

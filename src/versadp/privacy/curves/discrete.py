@@ -58,7 +58,9 @@ class Discrete(PrivacyProfile):
     def _suffix(self) -> tuple[Array, Array, Array]:
         losses, masses = np.array(self.losses), np.array(self.masses)
         tails = np.concatenate([np.cumsum(masses[::-1])[::-1], [0.0]])
-        other = np.concatenate([np.cumsum((masses * np.exp(-losses))[::-1])[::-1], [0.0]])
+        # losses below -700 would overflow; their masses come out too small, and delta too large, which is safe
+        weights = masses * np.exp(np.minimum(-losses, 700.0))
+        other = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
         return losses, tails, other
 
     def _curve(self, epsilon: Array) -> tuple[Array, Array]:
