@@ -222,7 +222,7 @@ def test_only_profiles_compose():
 
 
 def test_losses_beyond_the_range_of_exponentials():
-    """A hundred times pure 10: a loss of -1000 has a mass that no double holds; delta stays a number, on the safe side."""
+    """A hundred times pure 10: a loss of -1000 has a mass that no double holds; delta stays on the safe side."""
     p = approx_dp(10.0, 0.0).compose(100)
     assert p.delta(1000.5) == 0
     # beyond 980 all hundred losses must be +10, since one of -10 makes 980
