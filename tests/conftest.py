@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: its threads draw random numbers, which hypothesis takes for the tests' own
 def client():
     """A client of a cluster of one worker with two threads, all in this process."""
     distributed = pytest.importorskip("distributed")

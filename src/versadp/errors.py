@@ -46,6 +46,14 @@ class VersadpError(Exception):
         """Pickle with the hint, so that an error crosses from a worker process whole."""
         return (_rebuild, (type(self), self.message, self.hint))
 
+    @property
+    def __context__(self) -> None:  # what others said before it may show private values
+        """Nothing: `from None` hides it from readers only, and clusters send it along with the error."""
+
+    @__context__.setter
+    def __context__(self, other: BaseException | None) -> None:
+        pass
+
 
 def _rebuild(kind: type[VersadpError], message: str, hint: str | None) -> VersadpError:
     return kind(message, hint=hint)

@@ -131,6 +131,24 @@ def test_errors_tracebacks_and_ledgers_show_no_value(tmp_path, kind, name, frame
     assert [path.name for path in tmp_path.glob(".*")] == []
 
 
+def test_an_error_that_travels_carries_nothing_of_what_was_said_before(tmp_path):
+    """Clusters send errors with their context: `from None` hides that from readers only."""
+    support = pytest.importorskip("tblib.pickling_support", reason="an extra: dask")
+    support.install(vdp.errors.DataError)  # as importing distributed does
+    (tmp_path / "data.csv").write_text(f"pid,x,c,p,t\n1,{TEXT},a,0,u\n")
+    with pytest.raises(vdp.errors.DataError) as caught:
+        release_file(tmp_path / "data.csv", tmp_path / "out", MECH)
+    assert search(pickle.dumps(caught.value)) == []
+    assert pickle.loads(pickle.dumps(caught.value)).__context__ is None
+    support.install(KeyError, ValueError)
+    with pytest.raises(KeyError) as other:  # the control: another library's error does carry it
+        try:
+            float(TEXT)
+        except ValueError:
+            raise KeyError("x") from None
+    assert search(pickle.dumps(other.value)) == [TEXT.encode()]
+
+
 @pytest.mark.parametrize("line", ['"S3NT1N3L', "S3NT1N3L,1,2,3,4,5,6,7", "S3NT1N3L,x", "\x00\xff"])
 def test_broken_lines_of_text_are_not_shown(tmp_path, line):
     data = tmp_path / "data.csv"

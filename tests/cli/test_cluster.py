@@ -35,6 +35,8 @@ def test_release_describe_and_fit(address, tmp_path):
         assert run(*command, "--format", "json", *where) == run(*command, "--format", "json", "--engine", "local")
 
 
+# threads of one process share their filters of warnings, and each replication changes them for a while
+@pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")
 def test_coverage_and_reproduce(address):
     for command in (
         ("bench", "coverage", "--reps", 2, "--row", "mean, n=300", "--format", "json"),

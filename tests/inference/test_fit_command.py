@@ -52,13 +52,13 @@ def test_options_reach_the_fit(folder, calls):
     assert len(calls["release"]) == 2000
     assert calls["formula"] == "y ~ x"
     expected = {"loss": "logistic", "method": "drcl", "extension": "zero", "draws": 5, "random_state": 7}
-    assert calls["options"] == expected
+    assert calls["options"] == expected | {"engine": "auto"}
 
 
 def test_defaults(folder, calls):
     assert run(folder, "y ~ x").exit_code == 0
     expected = {"loss": "squared", "method": "efficient", "extension": None, "draws": 20, "random_state": 0}
-    assert calls["options"] == expected
+    assert calls["options"] == expected | {"engine": "auto"}
 
 
 def test_quantiles(folder, calls):

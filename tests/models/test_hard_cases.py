@@ -156,8 +156,8 @@ def test_a_step_without_a_variance_is_no_small_step():
     module = importlib.import_module("versadp.estimation.efficient")
     one = (np.arange(1),)
     for cov in (-1.0, 0.0):
-        assert module._size(np.ones(1), np.full((1, 1), cov), one) == np.inf
-    assert module._size(np.zeros(1), np.zeros((1, 1)), one) == 0.0
+        assert module.step_size(np.ones(1), np.full((1, 1), cov), one) == np.inf
+    assert module.step_size(np.zeros(1), np.zeros((1, 1)), one) == 0.0
 
 
 @pytest.mark.parametrize(("n", "rep"), [(500, 1317), (500, 2294), (1000, 796)])

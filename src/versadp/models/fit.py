@@ -247,20 +247,32 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
         return Answer(problem, _inverted(problem, problem.quantile, choice, sample), sample)
     problem = in_basis(problem, sample)
     problem = begun(problem) if choice.is_free else problem
+    line = _line(problem, choice, sample)
+    problem, line = scaled(problem, line, sample, choice.engine, choice.seed, method=choice.method)
+    for ladder in (True, False):  # sharp series may hardly bend: then all coefficients are blurred by rule
+        found, last, asked = _tried(problem, choice, begin, (sample, line), ladder=ladder)
+        fit = judged(found, asked)
+        if fit.converged or last.blurs is None:
+            break
+    if choice.method != "naive" and found.converged:
+        refuse_coarse(last, found, sample)
+    return Answer(last, fit, sample, asked, {"correction": last.taken} if last.taken else {})
+
+
+def _tried(
+    problem: Problem, choice: _Choice, begin: Array | None, seen: tuple[Records, Line | None], *, ladder: bool
+) -> tuple[Fit, Problem, Asked]:
+    """Return the first attempt that finds a minimum, or the last."""
     attempts = [(1.0, True)]
     if isinstance(problem.model, CustomModel):
         attempts += [(2.0, True), (1.0, False)]
     elif problem.model.loss.kinked:
         attempts += [(2.0, True)]
-    line = _line(problem, choice, sample)
-    problem, line = scaled(problem, line, sample, choice.engine, choice.seed, method=choice.method)
     for factor, descending in attempts:
-        found, last, asked = _attempt(problem, choice, begin, (sample, line), factor, descending=descending)
-        if found.converged:
+        found = _attempt(problem, choice, begin, seen, factor, descending=descending, ladder=ladder)
+        if found[0].converged:
             break
-    if choice.method != "naive" and found.converged:
-        refuse_coarse(last, found, sample)
-    return Answer(last, judged(found, asked), sample, asked, {"correction": last.taken} if last.taken else {})
+    return found
 
 
 def _line(problem: Problem, choice: _Choice, sample: Records) -> Line | None:
@@ -281,6 +293,7 @@ def _attempt(
     factor: float,
     *,
     descending: bool,
+    ladder: bool = True,
 ) -> tuple[Fit, Problem, Asked]:
     model, units, rows = problem.model, problem.units, problem.source.rows
     sample, line = seen
@@ -298,7 +311,7 @@ def _attempt(
             )
         else:
             problem, theta = closed or _begun(problem, sample, line, factor)
-        problem = blurred(problem, theta, sample)
+        problem = blurred(problem, theta, sample) if ladder else problem
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
     if problem.degrees is not None:  # a first answer tells which degrees the last one needs
