@@ -219,15 +219,16 @@ class Statistics:
             return nothing, ()
         out = {}
         level = _level(self.z)
+        cells = 0 if found.cells is None or found.is_single else len(found.cells[0].T)
+        room = declared.width / cells / 2 if cells else 0.0  # where in its cell a quantile lies is not told
         for tau in self.taus:
             curve = found.curve(tau)
             low, high = curve.interval(level)
-            each = Estimate(curve.estimate, (high - low) / 2 / self.z, low, high).within(declared.lower, declared.upper)
+            each = Estimate(curve.estimate, (high - low) / 2 / self.z, low - room, high + room)
+            each = each.within(declared.lower, declared.upper)
             out[tau] = each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
-        if found.cells is None or found.is_single:
-            return out, ()
-        cells = len(found.cells[0].T)
-        return out, (f"{name}: its quantiles take values to lie evenly in each of {cells} cells between its bounds",)
+        said = f"{name}: its quantiles take values to lie evenly in each of {cells} cells between its bounds"
+        return out, (said,) if cells else ()
 
     def _missing(self, name: str) -> Estimate | None:
         if name not in self.layout.loose:
