@@ -60,5 +60,5 @@ def test_three_models_of_the_experiment(hour):
     near(hour["models"][2], raw, {level: "C(health, Treatment('good'))[T.fair or poor]"})
     assert np.isfinite(hour["models"][2].rsquared)
     slope = smf.ols("mdvis ~ lncoins + disea", hour["rand"]).fit().params["disea"]
-    naive = hour["naive"]  # the control: noise that is not undone; off by 9 to 12 of its standard errors
+    naive = hour["naive"]  # the control: noise that is not undone; off by about ten of its standard errors
     assert abs(naive.params["disea"] - slope) > 5 * naive.bse["disea"]
