@@ -24,7 +24,7 @@ def columns(description: Description) -> list[dict[str, Any]]:
     out = []
     for number, (name, column) in enumerate(description.items()):
         drawn = number < MOST_PICTURES and len(column.shares) <= MOST_LEVELS
-        drawn = drawn and (column.coarse is not None or column.released is not None or bool(column.shares))
+        drawn = drawn and (column.histogram is not None or column.released is not None or bool(column.shares))
         out.append(
             {
                 "name": name,
@@ -58,7 +58,7 @@ def correlations(description: Description) -> list[dict[str, str]]:
 
 def picture(column: Any, name: str) -> str:
     """Return the picture of one column."""
-    both = column.released is not None and (column.coarse is not None or bool(column.shares))
+    both = column.released is not None and (column.histogram is not None or bool(column.shares))
     words = "Bars are shares corrected for the noise, with intervals; " if both else ""
     words += "the dashed outline is what was released." if column.released is not None else "It has no noise."
     return inline(column.plot(), name, f"Distribution of {column.name}", words)

@@ -20,7 +20,7 @@ def draw(columns: Mapping[str, ColumnDescription], path: str | Path | None = Non
     drawn: dict[str, Any] = {}
     outlines: dict[str, Any] = {}
     for name, column in columns.items():
-        if (found := column.coarse) is not None:
+        if (found := column.histogram) is not None:
             drawn[name] = (found.middle, found.share, found.band(column.level), found.high - found.low)
         elif any(each.told for each in column.shares.values()):
             shares = {str(level): each for level, each in column.shares.items() if level is not None}

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
 TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
 SHOWN = 50  # values of a public column whose shares are shown
-FEWEST, ROUGH = 8, 0.2  # cells, and their error beside an average share
 RARE = 0.002  # of released values, on either side: cells beyond the bounds that hold no more are left out
 
 
@@ -87,17 +86,9 @@ class ColumnDescription:
         return self._statistics.histogram(self.name)
 
     @cached_property
-    def coarse(self) -> Histogram | None:
-        """The histogram with neighbouring cells together, until most of them can be told from 0: as it is drawn."""
-        found = self.histogram
-        while found is not None and found.share.size > FEWEST and np.median(found.error / found.share.mean()) > ROUGH:
-            found = found.joined(2)
-        return found
-
-    @cached_property
     def released(self) -> Released | None:
-        """What was released, noise and all: shares of levels, or of cells as `coarse` has; None without noise."""
-        return self._statistics.released(self.name, self.coarse)
+        """What was released, noise and all: shares of levels, or of the cells of `histogram`; None without noise."""
+        return self._statistics.released(self.name, self.histogram)
 
     @property
     def level(self) -> float:
