@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -11,19 +12,21 @@ import numpy as np
 import versadp as vdp
 from versadp.display.progress import bar
 from versadp.engine import at_work
+from versadp.engine.code import code_digest
 from versadp.errors import InsecureWarning
 from versadp_bench.categories import CATEGORIES, CategorySetting
 from versadp_bench.likelihood import LIKELIHOOD
 from versadp_bench.settings import HALF, MEANS, SETTINGS, MeanSetting, Setting
+from versadp_bench.store import Store, slug
 from versadp_bench.windows import WINDOWS, WindowSetting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-    Replication = tuple[Array, Array, str]
 
 ROWS: dict[str, Setting | MeanSetting | WindowSetting | CategorySetting] = {
     **MEANS,
@@ -55,11 +58,11 @@ def true_values(name: str) -> Array:
     return np.append(0.0, theta) if isinstance(row, WindowSetting) else np.asarray(theta)
 
 
-def replicate(name: str, method: str, draws: int, seed: int) -> Replication:
+def replicate(name: str, method: str, draws: int, seed: int) -> dict[str, Any]:
     """Return estimates, intervals and outcome of one release; without an estimate the naive one counts."""
     import pyarrow as pa
 
-    row = ROWS[name]
+    row, start = ROWS[name], time.process_time()
     raw = row.data(np.random.default_rng([7, seed]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsecureWarning)
@@ -72,10 +75,11 @@ def replicate(name: str, method: str, draws: int, seed: int) -> Replication:
         naive = vdp.fit(release, row.formula, loss=row.loss, method="naive")
         plain = np.asarray(naive.params) if naive.converged else np.full(size, np.nan)
         estimate = np.where(np.isfinite(estimate), estimate, plain)
-    return estimate, ends, found.outcome
+    line = {"rep": seed, "outcome": str(found.outcome), "estimate": estimate.tolist(), "interval": ends.tolist()}
+    return line | {"seconds": round(time.process_time() - start, 4)}
 
 
-def _one_thread(work: Callable[[int], Replication], seed: int) -> Replication:
+def _one_thread(work: Callable[[int], dict[str, Any]], seed: int) -> dict[str, Any]:
     """Run one replication on one thread: the processes fill the cores."""
     from threadpoolctl import threadpool_limits
 
@@ -84,17 +88,20 @@ def _one_thread(work: Callable[[int], Replication], seed: int) -> Replication:
 
 
 def accuracy_row(
-    name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "local"
+    name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "local", *, out: Path | None = None
 ) -> dict[str, Any]:
-    """Return error, coverage, bias and failures over replications."""
+    """Return error, coverage, bias and failures over replications; those in a folder are not run again."""
     row, truth = ROWS[name], true_values(name)
+    header = {"row": name, "method": method, "draws": draws, "code": code_digest(), "format": 1}
+    store = Store(None if out is None else out / f"{slug(f'{name} {method}')}.jsonl", header)
+    left = [seed for seed in range(reps) if seed not in store.lines]
     work = partial(_one_thread, partial(replicate, name, method, draws))
-    outcomes = []
     with bar(f"{name}, {method}") as tell, at_work(engine) as runner:
-        for outcome in runner.map(work, range(reps)):
-            outcomes.append(outcome)
-            tell(len(outcomes) / reps)
-    estimates, ends = np.array([o[0] for o in outcomes]), np.array([o[1] for o in outcomes])
+        for done, line in enumerate(runner.map(work, left)):
+            store.add(line)
+            tell((done + 1) / len(left))
+    lines = [store.lines[seed] for seed in range(reps)]
+    estimates, ends = (np.array([line[key] for line in lines], dtype=float) for key in ("estimate", "interval"))
     wrong = estimates - truth
     ok = ~np.isnan(ends).any(axis=(1, 2))
     spread = np.sqrt(np.nanmean(wrong**2, axis=0))
@@ -115,32 +122,35 @@ def accuracy_row(
         "bias/se": float(bias.max()) if ok.any() else None,
         "+-": reps**-0.5,
         "failed": float(1 - ok.mean()),
+        "s/rep": float(np.median([line["seconds"] for line in lines])),
     }
 
 
-def accuracy_table(names: Iterable[str], reps: int, engine: str = "local") -> Iterator[dict[str, Any]]:
+def accuracy_table(
+    names: Iterable[str], reps: int, engine: str = "local", *, out: Path | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of the accuracy table; rows that ask for a share of another's error have the other's beside it."""
     for name in names:
         if name in LIKELIHOOD:
-            yield from _beside_efficient(name, reps, engine)
+            yield from _beside_efficient(name, reps, engine, out)
             continue
         required: dict[str, Any] = {}
         if np.isnan(ROWS[name].required[0]):  # HALF
-            paper = accuracy_row(name, max(2, reps // 5), "drcl", draws=1, engine=engine)
+            paper = accuracy_row(name, max(2, reps // 5), "drcl", draws=1, engine=engine, out=out)
             half = {"required": paper["rmse"] / 2, "of it required": paper["intercept"] and paper["intercept"] / 2}
             yield paper | {"required": None, "of it required": None, "met": None}
             required = half
-        ours = accuracy_row(name, reps, engine=engine) | required
+        ours = accuracy_row(name, reps, engine=engine, out=out) | required
         yield ours | {"met": "yes" if met(ours) else "no"}
 
 
-def _beside_efficient(name: str, reps: int, engine: str) -> Iterator[dict[str, Any]]:
+def _beside_efficient(name: str, reps: int, engine: str, out: Path | None) -> Iterator[dict[str, Any]]:
     """Yield a row by corrected scores, and by likelihood, which is to have a share of its error."""
-    scores = accuracy_row(name, max(2, reps // 5), engine=engine)
+    scores = accuracy_row(name, max(2, reps // 5), engine=engine, out=out)
     yield scores | {"required": None, "of it required": None, "met": None}
     share = LIKELIHOOD[name].share
     required = {"required": share * scores["rmse"], "of it required": scores["intercept"]}
-    ours = accuracy_row(name, reps, "likelihood", engine=engine) | required
+    ours = accuracy_row(name, reps, "likelihood", engine=engine, out=out) | required
     yield ours | {"met": "yes" if met(ours) else "no"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,9 @@ _ENGINES = "processes, local, dask or dask://host:port"
 @click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of a row.")
 @click.option("--row", "rows", multiple=True, metavar="ROW", help="A row of the table; default: all.")
 @click.option(
-    "--out", type=click.Path(file_okay=False), help="Keep replications of 'coverage' here; a rerun continues."
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep replications of 'accuracy' and 'coverage' here; a rerun continues.",
 )
 @click.option("--again", type=click.IntRange(0), help="Fresh replications of rows of 'coverage' outside their limits.")
 @click.option("--each", is_flag=True, help="Show every coefficient of 'coverage', not the worst of a row.")
@@ -42,7 +45,7 @@ def bench(
     *,
     reps: int,
     rows: tuple[str, ...],
-    out: str | None,
+    out: Path | None,
     again: int | None,
     each: bool,
     most: float,
@@ -65,7 +68,8 @@ def bench(
             raise click.UsageError(f"there is no row {row!r} in {' and '.join(chosen) or 'what is measured'}")
     if ACCURACY in names and (chosen[ACCURACY] or not rows):
         _say_thinned(reps, 1000, style)
-        click.echo(render(list(accuracy_table(chosen[ACCURACY] or list(ROWS), reps, engine=engine)), style))
+        found = accuracy_table(chosen[ACCURACY] or list(ROWS), reps, engine, out=out)
+        click.echo(render(list(found), style))
     if COVERAGE in names and (chosen[COVERAGE] or not rows):
         _say_thinned(reps, FULL, style)
         table = coverage_table(coverage_plan(chosen[COVERAGE], reps, again), out, engine)

@@ -77,3 +77,15 @@ def test_fitting_benchmarks_run_thinned(name, options):
 
 def test_accounting_benchmark_runs():
     assert all(figure.figure > 0 for figure in BENCHMARKS["accounting"]())
+
+
+def test_replications_that_are_kept_are_not_run_again(tmp_path, monkeypatch):
+    """A run that goes on adds to the lines of the first, and gives what one run gives."""
+    once = accuracy_row("table1 ReLU", 6, out=tmp_path)
+    accuracy_row("table1 ReLU", 3, out=tmp_path / "begun")
+    again = accuracy_row("table1 ReLU", 6, out=tmp_path / "begun")
+    assert {key: value for key, value in again.items() if key != "s/rep"} == {
+        key: value for key, value in once.items() if key != "s/rep"
+    }
+    monkeypatch.setattr("versadp_bench.accuracy.replicate", pytest.fail)  # nothing is left to do
+    assert accuracy_row("table1 ReLU", 6, out=tmp_path)["rmse"] == once["rmse"]

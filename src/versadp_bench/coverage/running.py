@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,9 @@ from versadp.display.progress import bar
 from versadp.engine import at_work
 from versadp.engine.code import code_digest
 from versadp_bench.coverage.replication import Job, by_versadp, work
-from versadp_bench.coverage.store import Store
 from versadp_bench.coverage.summary import Summary, summarise
 from versadp_bench.coverage.verdict import YES
+from versadp_bench.store import Store, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,17 +98,6 @@ def true_values(regime: Regime, folder: Path | None = None) -> list[float]:
         beside.write_text(json.dumps({"regime": repr(regime), "truth": truth}), encoding="utf-8")
         beside.replace(file)
     return truth
-
-
-def slug(name: str) -> str:
-    """Return a name as a file may have it.
-
-    Examples
-    --------
-    >>> slug("Fair, (4, 1e-5)")
-    'fair-4-1e-5'
-    """
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 
 def _replicate(

@@ -11,6 +11,7 @@ from versadp_bench.coverage.verdict import NO, size_findings, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from versadp_bench.coverage.summary import Summary
 
@@ -46,7 +47,7 @@ def coverage_plan(names: Sequence[str] = (), reps: int = FULL, again: int | None
     return Plan(regimes, reps, fresh, seed)
 
 
-def coverage_table(plan: Plan, out: str | None = None, engine: str = "processes") -> Table:
+def coverage_table(plan: Plan, out: str | Path | None = None, engine: str = "processes") -> Table:
     """Run a plan, or the rest of it, and return its table."""
     return as_table(run(plan, out, engine))
 

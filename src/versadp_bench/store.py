@@ -1,6 +1,6 @@
-"""Replications of one regime on disk: a JSON line each, written as they come: a run can be killed and continued.
+"""Replications of one row of a table on disk: a JSON line each, written as they come; a run can be killed and go on.
 
-The first line says what was run: the regime, the seed, and a digest of the library's code, for answers of two versions
+The first line says what was run: the row, the seed, and a digest of the library's code, for answers of two versions
 must not be mixed. A line that cannot be read (a tail that a kill has cut off) is dropped and its replication run again.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import StateError
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Line = dict[str, Any]
-_NEEDED = {"rep", "outcome", "raw", "seconds"}
+_NEEDED = {"rep", "outcome", "seconds"}
 
 
 class Store:
-    """Replications of one regime by number, in a file or only in memory.
+    """Replications of one row by number, in a file or only in memory.
 
     Examples
     --------
     >>> store = Store(None, {"regime": "uniform"})
-    >>> store.add({"rep": 0, "outcome": "converged", "raw": {}, "seconds": 0.1})
+    >>> store.add({"rep": 0, "outcome": "converged", "seconds": 0.1})
     >>> list(store.lines)
     [0]
     """
@@ -71,3 +72,14 @@ def _parsed(text: bytes) -> Line | None:
     except ValueError:
         return None
     return line if isinstance(line, dict) else None
+
+
+def slug(name: str) -> str:
+    """Return a name as a file may have it.
+
+    Examples
+    --------
+    >>> slug("Fair, (4, 1e-5)")
+    'fair-4-1e-5'
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
