@@ -128,13 +128,31 @@ def test_intervals_cover(kind, tau):
     assert np.mean(inside) > 0.88  # 0.95 less 4.5 standard errors
 
 
-def test_a_rougher_law_is_smoothed_less():
-    rng = np.random.default_rng(3)
-    smooth = rng.normal(0.5, 0.15, N)
-    rough = np.where(rng.random(N) < 0.3, 0.62, smooth)
-    widths = []
-    for x in (smooth, rough):
-        header = vdp.fit(release(np.clip(x, 0, 1)), loss=Quantile("x", 0.6), engine="local").header
-        widths.append(float(header["distribution smoothed over"].removeprefix("±")))
-    assert widths[1] < 0.6 * widths[0]
-    assert quantile.HALVINGS > 0
+def heaped(rng, n):
+    """A fifth of the values are one value; the median is that value, 0.4, since 32% lie below and 48% above it."""
+    return np.where(rng.random(n) < 0.2, 0.4, rng.random(n))
+
+
+def test_values_that_pile_up_are_seen_and_covered():
+    """A law that is merely smoothed puts the median at 0.44 and is sure of it; that is our control."""
+    away = []
+    for k in range(4):
+        found = vdp.fit(release(heaped(np.random.default_rng(k), 10_000)), loss=Quantile("x", 0.5), engine="local")
+        assert "values pile up" in found.header["distribution smoothed over"]
+        low, high = np.asarray(found.conf_int())[0]
+        away.append(max(low - 0.4, 0.4 - high))
+    assert sum(each <= 0 for each in away) >= 2  # at a coverage of 95% it is fewer one time in 2,000
+    assert max(away) < 0.02
+
+
+def test_without_the_comparison_it_is_confidently_wrong(monkeypatch):
+    monkeypatch.setattr(quantile, "APART", np.inf)
+    found = vdp.fit(release(heaped(np.random.default_rng(1), 10_000)), loss=Quantile("x", 0.5), engine="local")
+    assert np.asarray(found.conf_int())[0][0] > 0.41
+
+
+def test_a_law_with_two_humps_is_rougher_but_does_not_pile_up():
+    x = draw("two humps", np.random.default_rng(11))
+    said = vdp.fit(release(x), loss=Quantile("x", 0.3), engine="local").header["distribution smoothed over"]
+    assert said.startswith("±")
+    assert "pile" not in said

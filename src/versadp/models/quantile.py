@@ -5,10 +5,14 @@
 A step asks for what a window has erased: its decoder varies as w, without bound on a fine lattice. One that rises over
 a bandwidth b varies as w/b, and is off by no more than `b⁴ |f'''|/8`, since H has no second moment. So b is taken where
 that is a tenth of the standard error, for the scale that residuals of a normal law have around the quantile, on its
-denser side. Where F_b and F_{b/2} differ by more than their difference varies the law is rougher than that, and b is
-halved; below one lattice step the step of the indicator itself is undone, on the lattice. At the bounds of the column
-its law is continued as in a mirror. All is a function of how often each output was
-seen, so that records are read once.
+denser side. At the bounds of the column its law is continued as in a mirror. All is a function of how often each output
+was seen, so that records are read once.
+
+Where F_b differs from F_{b/2} or F_{b/4} by more than their difference varies, anywhere near the quantile, the law is
+rougher than that. One that is merely less smooth than a normal law differs 16 times less with half the bandwidth, and
+half is then taken. If it has not even fallen by half, values pile up, or the density jumps, and no b is small enough.
+But F_b(t) is made of what lies within 3b of t, whatever the law: so the interval is then that of F_b, wider by 3b at
+either end, with the b that makes it shortest. Below one lattice step the step of the indicator itself is undone.
 """
 
 from __future__ import annotations
@@ -34,7 +38,13 @@ if TYPE_CHECKING:
 PILOT = 0.02  # of the column's width
 COARSE, PASSES = 240, 3
 BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
-APART, HALVINGS = 3.0, 3  # standard errors of a difference that tells of a rougher law
+APART = 3.0  # standard errors of a difference that tells of a rougher law
+SHARPER = (2, 4)  # times: what a smoothed law is compared with
+AROUND = np.linspace(-1.5, 1.5, 13)  # bandwidths from the quantile
+FALLEN = 0.5  # of what is missed, with half the bandwidth: a smooth law has a sixteenth
+NEARBY = np.linspace(-3, 3, 61)
+REACH = 3.0  # bandwidths beyond which nothing counts
+SHORTEST = 5  # halvings among which the shortest interval is looked for
 LEVEL = 0.95  # of the interval that a standard error is taken from
 UNSEEN = 16  # lattice points in a bandwidth: what is straight in between is as good
 AT_ONCE = 4_000_000  # outputs times values
@@ -98,21 +108,21 @@ def smoothed_quantile(problem: Problem, question: Question) -> Smoothed | None:
         return None
     seen = _seen(problem, lattice, problem.units.names.index(model.of))
     grid = np.linspace(*question.bounds, COARSE)
-    bandwidth = _bandwidth(seen, grid, question.tau)
-    if bandwidth:
-        seen = seen.coarser(bandwidth)
+    smoothing = _smoothing(seen, grid, question.tau)
+    if smoothing.bandwidth:
+        seen = seen.coarser(smoothing.bandwidth)
     else:
         grid = lattice.values
-    curve = _curve(seen, grid, bandwidth, question.tau)
-    for _ in range(PASSES if bandwidth else 0):
+    curve = _curve(seen, grid, smoothing, question.tau)
+    for _ in range(PASSES if smoothing.bandwidth else 0):
         more = curve.finer()
         if not more.size:
             break
-        curve = curve.joined(_curve(seen, more, bandwidth, question.tau))
+        curve = curve.joined(_curve(seen, more, smoothing, question.tau))
     curve = curve.told()
     error = np.array([[curve.error_by(LEVEL) ** 2]])
     found = Fit(np.array([curve.estimate]), error, Outcome.CONVERGED, seen.records, curve=curve)
-    return Smoothed(found, {"distribution smoothed over": f"±{bandwidth:.3g}"} if bandwidth else {})
+    return Smoothed(found, smoothing.said())
 
 
 def _seen(problem: Problem, lattice: Lattice, column: int) -> Seen:
@@ -130,30 +140,76 @@ def _seen(problem: Problem, lattice: Lattice, column: int) -> Seen:
     return Seen(lattice, count, square, max(records, 1))
 
 
-def _curve(seen: Seen, t: Array, bandwidth: float, tau: float) -> Curve:
-    return Curve(t, *seen.scores(t, bandwidth, tau), seen.lattice.step / 2 if bandwidth else 0.0)
+class Smoothing(NamedTuple):
+    """Over what a law is smoothed, 0: not at all; and whether it is rougher than that."""
+
+    bandwidth: float
+    rough: bool = False
+
+    def said(self) -> dict[str, str]:
+        """Return what the summary says of it."""
+        if not self.bandwidth:
+            return {}
+        jumps = ", values pile up" if self.rough else ""
+        return {"distribution smoothed over": f"±{self.bandwidth:.3g}{jumps}"}
 
 
-def _bandwidth(seen: Seen, grid: Array, tau: float) -> float:
-    """Return over what to smooth; 0 for a step that is undone as it is."""
-    low, high = grid[0], grid[-1]
-    least = seen.lattice.step
-    pilot = max(PILOT * (high - low), least)
-    curve = _curve(seen.coarser(pilot), grid, pilot, tau)
+def _curve(seen: Seen, t: Array, smoothing: Smoothing, tau: float) -> Curve:
+    b = smoothing.bandwidth
+    wider = (seen.lattice.step / 2 if b else 0.0) + (REACH * b if smoothing.rough else 0.0)
+    return Curve(t, *seen.scores(t, b, tau), wider)
+
+
+def _smoothing(seen: Seen, grid: Array, tau: float) -> Smoothing:
+    """Return over what to smooth: by rule, or with the shortest interval where the law is rougher than that."""
+    rule = _by_rule(seen, grid, tau)
+    if rule.bandwidth <= seen.lattice.step:
+        return Smoothing(0.0)
+    first = _missed(seen, grid, rule.bandwidth, tau)
+    if not first.seen:
+        return rule
+    half = _missed(seen, grid, rule.bandwidth / 2, tau)
+    if not half.seen and half.size < FALLEN * first.size:
+        return Smoothing(rule.bandwidth / 2)
+    ladder = [Smoothing(rule.bandwidth / 2**k, rough=True) for k in range(1, SHORTEST + 1)]
+    kept = [each for each in ladder if each.bandwidth > seen.lattice.step]
+    nearby = _curve(seen.coarser(rule.bandwidth), grid, rule, tau).estimate + rule.bandwidth * NEARBY
+    few = np.unique(np.clip(np.concatenate([nearby, grid[[0, -1]]]), grid[0], grid[-1]))
+
+    def length(each: Smoothing) -> float:
+        return _curve(seen.coarser(each.bandwidth), few, each, tau).error_by(LEVEL)
+
+    return min(kept, key=length, default=Smoothing(0.0))
+
+
+def _by_rule(seen: Seen, grid: Array, tau: float) -> Smoothing:
+    """Return the bandwidth for a law that is as smooth around its quantile as a normal one."""
+    pilot = Smoothing(max(PILOT * (grid[-1] - grid[0]), seen.lattice.step))
+    curve = _curve(seen.coarser(pilot.bandwidth), grid, pilot, tau)
     error = max(float(np.interp(curve.estimate, curve.at, curve.error)), 1e-12)
     share = np.clip(curve.rising + tau, 0.0, 1.0)
     spread = Line(np.zeros(1), None, curve.at, share, tau * (1 - tau) / error**2).scale(tau)
-    found = (ALLOWED * error * np.sqrt(pilot) * spread**4 / BIAS) ** (1 / 4.5)
-    for _ in range(HALVINGS):
-        if found <= least:
-            break
-        some = seen.coarser(found / 2)
-        at = np.array([_curve(some, grid, found, tau).estimate])
-        apart, varies = some.scores(at, found, tau, less=found / 2)
-        if abs(apart[0]) < APART * varies[0]:
-            break
-        found /= 2
-    return float(found) if found > least else 0.0
+    return Smoothing(float((ALLOWED * error * np.sqrt(pilot.bandwidth) * spread**4 / BIAS) ** (1 / 4.5)))
+
+
+class Missed(NamedTuple):
+    """What smoothing hides near a quantile: whether it can be told from noise, and how large it is."""
+
+    seen: bool
+    size: float
+
+
+def _missed(seen: Seen, grid: Array, bandwidth: float, tau: float) -> Missed:
+    """Compare a smoothed law with sharper ones.
+
+    Right at an atom, and midway between two, all of them agree: so they are compared around the quantile.
+    """
+    around = _curve(seen.coarser(bandwidth), grid, Smoothing(bandwidth), tau).estimate + bandwidth * AROUND
+    at = np.unique(np.clip(around, grid[0], grid[-1]))
+    sharper = [bandwidth / times for times in SHARPER]
+    found = [seen.coarser(each).scores(at, bandwidth, tau, less=each) for each in sharper]
+    told = any((np.abs(apart) > APART * varies).any() for apart, varies in found)
+    return Missed(told, float(np.abs(found[0][0]).max()))
 
 
 def _below(x: Array, t: Array, bandwidth: float) -> Array:
