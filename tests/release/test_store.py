@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import versadp as vdp
+from versadp.cli import main
 from versadp.errors import DataError, ParameterError, ReleaseError, StoreError
 from versadp.release import checkpoints
 from versadp.release.folder import shelf
@@ -64,7 +66,7 @@ def test_a_part_is_fetched_once_and_travels_as_a_name(store, folder):
     store.put_folder(folder, "surveys/once")
     release = vdp.load("s3://surveys/once")
     first = release.read(release.handles()[0])
-    store.ask("PUT", "surveys/once/part-00000.parquet", b"something else by now")
+    Stored.at("s3://surveys/once/part-00000.parquet").put(b"something else by now")
     handle = vdp.load(folder).handles()[0]
     assert release.read(handle).equals(first)
     sent = pickle.dumps(release._source)
@@ -135,6 +137,28 @@ def test_data_are_read_where_they_are(store, people, tmp_path):
         vdp.release_file("s3://surveys/data/bad.parquet", tmp_path / "no", MECHANISM, state=tmp_path / "none")
 
 
+def test_commands_take_addresses(store, people, tmp_path):
+    def run(*arguments):
+        result = CliRunner().invoke(main, [str(each) for each in arguments])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    people.to_parquet(tmp_path / "people.parquet")
+    store.ask("PUT", "surveys/commands/people.parquet", (tmp_path / "people.parquet").read_bytes())
+    data, place, out = "s3://surveys/commands/people.parquet", "s3://surveys/commands/released", tmp_path / "out"
+    assert "columns" in run("schema", "init", data)
+    SCHEMA.to_toml(tmp_path / "schema.toml")
+    noise = ("--schema", tmp_path / "schema.toml", "--scale", 0.2, "--keep", 0.6, "--state", tmp_path / "state")
+    run("release", data, "--out", out, *noise)
+    assert run("upload", out, place) == run("upload", out, place) == f"3,000 records at {place}\n"
+    assert run("fit", place, "y ~ x", "--format", "json") == run("fit", out, "y ~ x", "--format", "json")
+    assert run("describe", place) == run("describe", out)
+    refused = CliRunner().invoke(main, ["release", data, "--out", place, *map(str, noise)])
+    assert refused.exit_code == 2
+    assert "s3:// is no folder of this machine" in refused.stderr
+    assert CliRunner().invoke(main, ["upload", str(out), str(tmp_path / "copy")]).exit_code == 2
+
+
 def test_a_release_is_made_in_a_folder(tmp_path, people):
     people.to_parquet(tmp_path / "people.parquet")
     with pytest.raises(ParameterError, match="s3:// is no folder of this machine") as caught:
@@ -150,7 +174,9 @@ def test_credentials_in_an_address_are_refused_and_not_shown(address):
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["s3://", "s3:///x", "s3://surveys", "s3://surveys/a//b", "s3://surveys/../x", "s3://S/x"])
+@pytest.mark.parametrize(
+    "address", ["s3://", "s3:///x", "s3://surveys", "s3://surveys/a//b", "s3://surveys/../x", "s3://S/x"]
+)
 def test_what_is_no_address(address):
     with pytest.raises(ParameterError, match="no address in a store"):
         place_of(address, "a release")

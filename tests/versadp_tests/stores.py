@@ -30,7 +30,15 @@ class Store:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        command = [sys.executable, "-c", "from moto.server import main; main()", "-H", "127.0.0.1", "-p", str(self.port)]
+        command = [
+            sys.executable,
+            "-c",
+            "from moto.server import main; main()",
+            "-H",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+        ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         environment = os.environ | CREDENTIALS
         self._process = subprocess.Popen(command, env=environment, **quiet)
@@ -78,7 +86,7 @@ class BadWay:
                 pass
 
             def pass_on(self):
-                data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                data = self.body()
                 way.count += 1
                 way.asked.append((self.command, self.path))
                 fault = way.fault(self.command, self.path, way.count)
@@ -92,7 +100,9 @@ class BadWay:
                     self.close_connection = True
                     return
                 other = http.client.HTTPConnection("127.0.0.1", store.port, timeout=20)
-                other.request(self.command, self.path, data, dict(self.headers))
+                hop = {"transfer-encoding", "expect", "connection", "content-length"}
+                kept = {name: value for name, value in self.headers.items() if name.lower() not in hop}
+                other.request(self.command, self.path, data, kept)
                 answer = other.getresponse()
                 body = answer.read()
                 self.send_response(answer.status)
@@ -101,6 +111,17 @@ class BadWay:
                         self.send_header(name, value)
                 self.end_headers()
                 self.send_body(body, fault)
+
+            def body(self):
+                if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                    return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                pieces = []
+                while size := int(self.rfile.readline().split(b";")[0], 16):
+                    pieces.append(self.rfile.read(size))
+                    self.rfile.readline()
+                while self.rfile.readline().strip():
+                    pass
+                return b"".join(pieces)
 
             def send_body(self, body, fault):
                 with suppress(OSError):
@@ -121,7 +142,7 @@ class BadWay:
                     else:
                         self.wfile.write(body)
 
-            do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = pass_on
+            do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = pass_on  # noqa: N815 - names of http.server's
 
         self.stopped = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

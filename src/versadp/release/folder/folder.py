@@ -11,7 +11,6 @@ import shutil
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from versadp.release.store import Stored, is_stored, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
