@@ -22,7 +22,7 @@ BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BEN
 ACCURACY, COVERAGE, SCALING = "accuracy", "coverage", "scaling"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
 THINNED = 20
-_ENGINES = "processes, local, dask or dask://host:port"
+_ENGINES = "processes, serial, dask or dask://host:port"
 
 
 @click.command(epilog="Example: versadp bench")

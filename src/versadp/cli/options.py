@@ -30,7 +30,7 @@ engine_option = click.option(
     default="auto",
     show_default=True,
     metavar="WHERE",
-    help="Where the work runs: auto, local, threads, dask (a cluster of this machine), dask://host:port.",
+    help="Where the work runs: auto, local (all cores here), serial (one thread), dask (a cluster of this machine), dask://host:port.",
 )
 unit_option = click.option(
     "--unit",

@@ -52,9 +52,9 @@ def nearby(engine: Engine) -> Engine:
 
     Examples
     --------
-    >>> from versadp.engine import Local
-    >>> nearby(Local())
-    Local(name='local')
+    >>> from versadp.engine import Serial
+    >>> nearby(Serial())
+    Serial(name='serial')
     """
     found: Engine = getattr(engine, "nearby", engine)
     return found

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from versadp.engine.base import add_up
 from versadp.engine.code import code_here, differing
-from versadp.engine.local import Local, Pool, cores
+from versadp.engine.local import cores, here
 from versadp.errors import EngineError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Dask:
     @property
     def nearby(self) -> Engine:
         """The engine for what is in this process's memory, and is not sent."""
-        return Pool("threads", cores()) if cores() > 1 else Local()
+        return here()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order, with at most two items a core under way."""

@@ -25,7 +25,7 @@ from versadp.correction import (
     ShareModel,
 )
 from versadp.correction.model import finite
-from versadp.engine import Local, is_far
+from versadp.engine import Serial, is_far
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
 from versadp.formula.design import CODED, MIXED, PUBLIC, Design, make_design
@@ -145,7 +145,7 @@ class Problem:
                 chosen.append(np.sort(rng.choice(size, take, replace=False)))
                 left, total = left - take, total - size
             asked.append((item, chosen))
-        runner = engine if engine is not None and is_far(engine) and self.source.travels else Local()
+        runner = engine if engine is not None and is_far(engine) and self.source.travels else Serial()
         together = Records.joined([lot for lots in runner.map(self.source.take, asked) for lot in lots])  # type: ignore[arg-type] # items of its own
         # a part is in random order; all of the records are in their own
         return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
