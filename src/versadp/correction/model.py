@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,9 @@ class Records:
 
     Attributes
     ----------
-    z : array (n, dim)
-        The noisy columns of the model in the units of the fit.
+    scaled : array (n, dim) or callable
+        The noisy columns of the model in the units of the fit, or what makes them when somebody asks: closed forms
+        work on columns as they were released. `z` is either.
     public : dict of str to array (n,)
         The numeric public columns of the model.
     design : array (n, k), optional
@@ -51,7 +53,7 @@ class Records:
         The number of each record's cluster, or of how many records it stands for.
     """
 
-    z: Array
+    scaled: Array | Callable[[], Array]
     public: dict[str, Array] = field(default_factory=dict)
     design: Array | None = None
     response: Array | None = None
@@ -62,14 +64,19 @@ class Records:
     @property
     def rows(self) -> int:
         """Number of records."""
-        return len(self.z)
+        return len(self.z) if self.released is None else self.released.shape[1]
+
+    @cached_property
+    def z(self) -> Array:
+        """The noisy columns in the units of the fit."""
+        return self.scaled() if callable(self.scaled) else self.scaled
 
     def take(self, index: NDArray[Any]) -> Records:
         """Return some of the records."""
         public = {name: column[index] for name, column in self.public.items()}
         some = {name: None if (array := getattr(self, name)) is None else array[index] for name in _BY_RECORD}
         released = None if self.released is None else self.released[:, index]
-        return replace(self, z=self.z[index], public=public, released=released, **some)
+        return replace(self, scaled=self.z[index], public=public, released=released, **some)
 
     @classmethod
     def joined(cls, parts: list[Records]) -> Records:

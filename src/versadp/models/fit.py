@@ -151,8 +151,8 @@ def fit(
         Of the draws.
     engine : str or Engine
         Where the work runs: "local" is all cores of this machine, "serial" one thread; "auto" is "local", and
-        "serial" for functions of yours. "dask" starts a cluster on this machine for a release on disk, "dask://host:port" joins one, and so does a client;
-        what is in memory is worked on here.
+        "serial" for functions of yours. "dask" starts a cluster on this machine for a release on disk,
+        "dask://host:port" joins one, and so does a client; what is in memory is worked on here.
 
     Returns
     -------

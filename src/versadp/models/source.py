@@ -7,6 +7,7 @@ reads only the columns that the model uses. A release of moderate size is read o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -86,10 +87,10 @@ class Reader:
         if self.coding is not None:
             assert self.design is not None
             response = self.coding(finite(self.design.response_at(public)))
-        released = np.array(noisy).reshape(self.units.dim, rows) if self.raw else None
-        # blocks know what is missing; where a fit starts it lies in the middle
-        known = [np.where(np.isnan(x), m, x) if self.raw else x for x, m in zip(noisy, self.units.middle, strict=True)]
-        return Records(self.units.from_columns(known, rows), public, design, response, weight, released)
+        if not self.raw:
+            return Records(self.units.from_columns(noisy, rows), public, design, response, weight)
+        released = np.array(noisy).reshape(self.units.dim, rows)
+        return Records(partial(_scaled, self.units, released), public, design, response, weight, released)
 
     def _noisy(self, table: Any, name: str) -> Array:
         if name in self.dates:
@@ -224,6 +225,12 @@ class MemorySource:
         ends = np.cumsum([lot.rows for lot in self.lots])[:-1]
         parts = zip(self.lots, np.split(labels, ends), strict=True)
         return MemorySource(tuple(replace(lot, label=own) for lot, own in parts))
+
+
+def _scaled(units: Units, released: Array) -> Array:
+    """Return columns in the units of the fit; what is missing, of which blocks know, lies in the middle."""
+    known = [np.where(np.isnan(x), m, x) for x, m in zip(released, units.middle, strict=True)]
+    return units.from_columns(known, released.shape[1])
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
