@@ -6,6 +6,7 @@ reads only the columns that the model uses. A release of moderate size is read o
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.correction.model import Records, finite
+from versadp.estimation.family import KEEPER
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
 from versadp.release.path.dates import from_dates
 
@@ -120,6 +122,24 @@ class Numbered(NamedTuple):
     weights: Array | None = None
     labels: Array | None = None
 
+    @property
+    def home(self) -> tuple[str, int]:
+        """Whose records these are, wherever they are asked for."""
+        return self.handle.file, self.handle.group
+
+
+class Asked(NamedTuple):
+    """Some records of each lot of a handle."""
+
+    item: Any
+    chosen: list[NDArray[np.int64]]
+
+    @property
+    def home(self) -> tuple[str, int]:
+        """Whose records these are."""
+        home: tuple[str, int] = self.item.home
+        return home
+
 
 @dataclass(frozen=True)
 class ReleaseSource:
@@ -129,6 +149,7 @@ class ReleaseSource:
     reader: Reader
     weights: Array | None = None
     labels: Array | None = None
+    _name: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
 
     @property
     def rows(self) -> int:
@@ -152,6 +173,9 @@ class ReleaseSource:
 
     def read(self, item: Numbered) -> Iterator[tuple[int, Records]]:
         """Yield the records of a handle, lot by lot, each with its number."""
+        if (kept := KEEPER.pop(self._name, item.number)) is not None:
+            yield from kept
+            return
         table = self.release.read(item.handle, self.reader.columns)
         for k, start in enumerate(range(0, item.handle.rows, LOT_ROWS)):
             some, own = table.slice(start, LOT_ROWS).combine_chunks(), slice(start, start + LOT_ROWS)
@@ -164,7 +188,7 @@ class ReleaseSource:
 
     def labelled(self, labels: Array) -> ReleaseSource:
         """Return the same records, each with a label."""
-        return replace(self, labels=labels)
+        return replace(self, labels=labels, _name=secrets.token_hex(8))
 
     def kept(self) -> MemorySource | ReleaseSource:
         """Return the same records in memory, if they are not too many."""
@@ -177,10 +201,15 @@ class ReleaseSource:
         rows = item.handle.rows
         return [min(LOT_ROWS, rows - start) for start in range(0, rows, LOT_ROWS)]
 
-    def take(self, asked: tuple[Numbered, list[NDArray[np.int64]]]) -> list[Records]:
+    def take(self, asked: Asked) -> list[Records]:
         """Return some records of each lot of a handle."""
-        item, chosen = asked
-        return [lot.take(some) for (_, lot), some in zip(self.read(item), chosen, strict=True)]
+        return [lot.take(some) for (_, lot), some in zip(self.read(asked.item), asked.chosen, strict=True)]
+
+    def take_and_keep(self, asked: Asked) -> list[Records]:
+        """Return some records of each lot of a handle, and keep all of them for whoever reads them next, here."""
+        lots = list(self.read(asked.item))
+        KEEPER.keep(self._name, asked.item.number, lots, asked.item.handle.rows * (len(self.reader.columns) + 2))
+        return [lot.take(some) for (_, lot), some in zip(lots, asked.chosen, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -211,10 +240,11 @@ class MemorySource:
         """Return how many records a lot has."""
         return [self.lots[item].rows]
 
-    def take(self, asked: tuple[int, list[NDArray[np.int64]]]) -> list[Records]:
+    def take(self, asked: Asked) -> list[Records]:
         """Return some records of a lot."""
-        item, (some,) = asked
-        return [self.lots[item].take(some)]
+        return [self.lots[asked.item].take(asked.chosen[0])]
+
+    take_and_keep = take
 
     def kept(self) -> MemorySource:
         """Return the same."""
