@@ -37,8 +37,8 @@ class Records:
     Attributes
     ----------
     scaled : array (n, dim) or callable
-        The noisy columns of the model in the units of the fit, or what makes them when somebody asks: closed forms
-        work on columns as they were released. `z` is either.
+        The noisy columns of the model in the units of the fit, or what makes them of `released` when somebody asks:
+        closed forms work on columns as they were released. `z` is either.
     public : dict of str to array (n,)
         The numeric public columns of the model.
     design : array (n, k), optional
@@ -53,7 +53,7 @@ class Records:
         The number of each record's cluster, or of how many records it stands for.
     """
 
-    scaled: Array | Callable[[], Array]
+    scaled: Array | Callable[[Array], Array]
     public: dict[str, Array] = field(default_factory=dict)
     design: Array | None = None
     response: Array | None = None
@@ -69,14 +69,18 @@ class Records:
     @cached_property
     def z(self) -> Array:
         """The noisy columns in the units of the fit."""
-        return self.scaled() if callable(self.scaled) else self.scaled
+        if not callable(self.scaled):
+            return self.scaled
+        assert self.released is not None
+        return self.scaled(self.released)
 
     def take(self, index: NDArray[Any]) -> Records:
         """Return some of the records."""
         public = {name: column[index] for name, column in self.public.items()}
         some = {name: None if (array := getattr(self, name)) is None else array[index] for name in _BY_RECORD}
         released = None if self.released is None else self.released[:, index]
-        return replace(self, scaled=self.z[index], public=public, released=released, **some)
+        scaled = self.scaled if callable(self.scaled) else self.scaled[index]
+        return replace(self, scaled=scaled, public=public, released=released, **some)
 
     @classmethod
     def joined(cls, parts: list[Records]) -> Records:
@@ -88,7 +92,8 @@ class Records:
             for name in _BY_RECORD
         }
         released = None if first.released is None else np.concatenate([part.released for part in parts], axis=1)
-        return cls(np.concatenate([part.z for part in parts]), public, released=released, **some)
+        scaled = first.scaled if callable(first.scaled) else np.concatenate([part.z for part in parts])
+        return cls(scaled, public, released=released, **some)
 
 
 _BY_RECORD = ("design", "response", "weight", "label")

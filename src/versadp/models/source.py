@@ -92,7 +92,7 @@ class Reader:
         if not self.raw:
             return Records(self.units.from_columns(noisy, rows), public, design, response, weight)
         released = np.array(noisy).reshape(self.units.dim, rows)
-        return Records(partial(_scaled, self.units, released), public, design, response, weight, released)
+        return Records(partial(_scaled, self.units), public, design, response, weight, released)
 
     def _noisy(self, table: Any, name: str) -> Array:
         if name in self.dates:
