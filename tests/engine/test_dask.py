@@ -125,7 +125,7 @@ def test_what_moves_is_of_the_size_of_the_parameters(client, sent, tmp_path):
         sent["out"].clear(), sent["back"].clear()
         vdp.fit(released(rows, tmp_path / str(rows)), "y ~ x + z", engine=client)
         works = [(thing, sealed.data) for thing, sealed in sent["out"]]
-        assert works.pop(0)[0].__name__ == "take_and_keep"  # before the first pass: a bounded random part of the records
+        assert works.pop(0)[0].__name__ == "take_and_keep"  # before the first pass: a bounded random part
         assert works.pop(0)[0][0].handle.rows == rows
         sizes[rows] = [max(len(data) for _, data in works), max(len(pickle.dumps(each)) for each in sent["back"][1:])]
     (out, back), (more_out, more_back) = sizes.values()
