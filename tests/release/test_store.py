@@ -62,6 +62,22 @@ def test_a_release_is_read_where_it_is(store, folder):
     assert vdp.describe("s3://surveys/a/released/").to_dict() == vdp.describe(folder).to_dict()
 
 
+def test_a_cluster_reads_a_release_and_data_where_they_are(store, folder, people, client, tmp_path):
+    """Each worker by itself: what is sent are addresses."""
+    store.put_folder(folder, "surveys/far")
+    assert vdp.fit("s3://surveys/far", "y ~ x", engine=client) == vdp.fit(folder, "y ~ x")
+    people.to_parquet(tmp_path / "people.parquet")
+    store.ask("PUT", "surveys/people.parquet", (tmp_path / "people.parquet").read_bytes())
+    made = [
+        vdp.release_file(data, tmp_path / name, MECHANISM, key=KEY, state=tmp_path / f"state-{name}", engine=engine)
+        for name, data, engine in (
+            ("there", "s3://surveys/people.parquet", client),
+            ("here", tmp_path / "people.parquet", "serial"),
+        )
+    ]
+    assert made[0].to_arrow().equals(made[1].to_arrow())
+
+
 def test_a_part_is_fetched_once_and_travels_as_a_name(store, folder):
     store.put_folder(folder, "surveys/once")
     release = vdp.load("s3://surveys/once")

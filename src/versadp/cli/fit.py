@@ -94,13 +94,13 @@ def fit(
         raise SystemExit(1)
 
 
-def _fitted(folder: Path, formula: str | None, loss: Any, given: dict[str, Any]) -> Results:
+def _fitted(folder: Path | str, formula: str | None, loss: Any, given: dict[str, Any]) -> Results:
     if formula is None:
         raise vdp.errors.ParameterError("a formula is needed", hint='e.g. versadp fit released "y ~ age"')
     return vdp.fit(vdp.load(folder), formula, loss=loss, **given)
 
 
-def _updated(folder: Path, state: Path) -> Results:
+def _updated(folder: Path | str, state: Path) -> Results:
     """Go on from a state: which model it is stands there, and nothing that is said beside it may differ."""
     context = click.get_current_context()
     beside = {"folder", "update", "state", "save", "level", "style"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -148,12 +148,15 @@ class _Pieces:
         pieces = []
         while wanted > 0:
             some = min(wanted, PIECE)
-            data = _answer(self._stored, lambda _, __, some=some: self._file.read_at(some, self._at))
+            data = _answer(self._stored, partial(self._at_once, some))
             if len(data) != some:
                 raise StoreError(f"{self._stored} was cut short while it was read", hint="run the same again")
             pieces.append(data)
             self._at, wanted = self._at + some, wanted - some
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _at_once(self, count: int, _: Any, __: str) -> bytes:
+        return bytes(self._file.read_at(count, self._at))
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Stand elsewhere."""

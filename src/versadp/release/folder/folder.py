@@ -31,6 +31,7 @@ from versadp.release.store import Stored, is_stored, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from os import PathLike
     from pathlib import Path
 
     from versadp.release.mechanism import Mechanism
@@ -203,7 +204,7 @@ def _reopened(shelf: OnDisk | InStore, digest: str, opening: str) -> Folder:
     return Folder(shelf, manifest, opening)
 
 
-def open_folder(path: str | Path | Stored) -> Folder:
+def open_folder(path: str | PathLike[str] | Stored) -> Folder:
     """Read a release's manifest and check it, and the ends of its parts."""
     shelf = shelf_of(place_of(path, "the folder of a release"))
     manifest = read_manifest(shelf)
