@@ -95,6 +95,10 @@ class SpentError(VersadpError, ValueError):
     """The people in a table were released before, and releasing them again was not asked for or not paid for."""
 
 
+class StoreError(VersadpError, RuntimeError):
+    """An object store does not answer, answers too slowly, or refuses."""
+
+
 class EngineError(VersadpError, RuntimeError):
     """Whoever was to do the work is lost, cannot be reached or runs other code."""
 

@@ -189,7 +189,8 @@ def path(given: Any, what: str) -> Path:
     if mark and store.isalnum():
         raise ParameterError(
             f"{store}:// is no folder of this machine",
-            hint="copy it here first, e.g. with aws s3 sync (docs/sources.md)",
+            hint="releases and data are read from folders and from s3:// addresses, others are copied here first; "
+            "a release is made in a folder, and vdp.load(folder).save('s3://...') puts it into a store",
         )
     return Path(given)
 

@@ -66,7 +66,7 @@ def replicate(name: str, method: str, draws: int, seed: int) -> dict[str, Any]:
     raw = row.data(np.random.default_rng([7, seed]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsecureWarning)
-        release = row.mechanism.release(pa.table(raw), insecure_seed=seed, engine="local")
+        release = row.mechanism.release(pa.table(raw), insecure_seed=seed, engine="serial")
     found = vdp.fit(release, row.formula, loss=row.loss, method=method, draws=draws, random_state=seed)
     size = true_values(name).size
     ends = np.asarray(found.conf_int()) if found.answered else np.full((size, 2), np.nan)
@@ -88,7 +88,7 @@ def _one_thread(work: Callable[[int], dict[str, Any]], seed: int) -> dict[str, A
 
 
 def accuracy_row(
-    name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "local", *, out: Path | None = None
+    name: str, reps: int, method: str = "efficient", draws: int = 20, engine: str = "serial", *, out: Path | None = None
 ) -> dict[str, Any]:
     """Return error, coverage, bias and failures over replications; those in a folder are not run again."""
     row, truth = ROWS[name], true_values(name)
@@ -127,7 +127,7 @@ def accuracy_row(
 
 
 def accuracy_table(
-    names: Iterable[str], reps: int, engine: str = "local", *, out: Path | None = None
+    names: Iterable[str], reps: int, engine: str = "serial", *, out: Path | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the accuracy table; rows that ask for a share of another's error have the other's beside it."""
     for name in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,7 @@ BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BEN
 ACCURACY, COVERAGE, SCALING = "accuracy", "coverage", "scaling"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
 THINNED = 20
-_ENGINES = "processes, local, dask or dask://host:port"
+_ENGINES = "processes, serial, dask or dask://host:port"
 
 
 @click.command(epilog="Example: versadp bench")
@@ -76,13 +76,19 @@ def bench(
         click.echo(render(table.coefficients if each else table.rows, style))
         met = table.met
     if SCALING in names:
-        click.echo(render(list(scaling_table(most)), style))
+        click.echo(render(list(map(_say_done, scaling_table(most))), style))
     speed = [name for name in names or sorted(BENCHMARKS) if name in BENCHMARKS]
     figures = [figure for name in speed for figure in BENCHMARKS[name]()]
     if figures:
         click.echo(render([figure.row() for figure in figures], style))
     if not met or not all(figure.met for figure in figures):
         raise SystemExit(1)
+
+
+def _say_done(row: dict[str, Any]) -> dict[str, Any]:
+    """Say what a size came to when it is known: the next may take an hour."""
+    click.echo(f"{row['step']} {row['rows']}: {row['CPU seconds']} CPU s, {row['peak GiB']} GiB", err=True)
+    return row
 
 
 def _say_thinned(reps: int, full: int, style: str) -> None:

@@ -40,7 +40,7 @@ def release_rate(rows: int = 1_000_000) -> Iterator[Figure]:
     rng = np.random.default_rng(1)
     mechanism.release(table.slice(0, 10))
     release, threads, normal = best_times(
-        partial(mechanism.release, table, shuffle=False, engine="local"),
+        partial(mechanism.release, table, shuffle=False, engine="serial"),
         partial(mechanism.release, table, shuffle=False, engine="threads"),
         partial(rng.standard_normal, rows * COLUMNS),
     )
@@ -59,8 +59,8 @@ def window_rate(rows: int = 1_000_000) -> Iterator[Figure]:
     for name, mechanism in windows.items():
         mechanism.release(table.slice(0, 10))
         release, shuffled, normal = best_times(
-            partial(mechanism.release, table, shuffle=False, engine="local"),
-            partial(mechanism.release, table, engine="local"),
+            partial(mechanism.release, table, shuffle=False, engine="serial"),
+            partial(mechanism.release, table, engine="serial"),
             partial(rng.standard_normal, rows * COLUMNS),
         )
         yield Figure(f"{name}, one core / standard_normal", normal / release, "ratio of rates", 0.30, higher=True)

@@ -56,7 +56,7 @@ DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
     "--engine",
     default="processes",
     show_default=True,
-    help="Where to run: processes, local, dask or dask://host:port.",
+    help="Where to run: processes, serial, dask or dask://host:port.",
 )
 def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | None, **options: Any) -> None:
     """Make a table or figure of the paper again: published figure, ours, Monte Carlo error, and whether they agree."""

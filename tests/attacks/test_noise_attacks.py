@@ -169,7 +169,7 @@ def test_forked_workers_do_not_share_noise(tmp_path):
 
 def _release_in_worker(task):
     key, x = task
-    return released(np.full(8000, x), mechanism(exact_rate=0.0), key=key, engine="local").tolist()
+    return released(np.full(8000, x), mechanism(exact_rate=0.0), key=key, engine="serial").tolist()
 
 
 # timing --------------------------------------------------------------------------------------------------------

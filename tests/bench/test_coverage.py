@@ -29,7 +29,7 @@ TWO = ("mean, n=300", "calendar, dim 1")
 
 
 def stubbed(estimator, reps=150, again=0, regime=stubs.REGIME):
-    (found,) = run(Plan([regime], reps, again, estimator=estimator), engine="local")
+    (found,) = run(Plan([regime], reps, again, estimator=estimator), engine="serial")
     return found
 
 
@@ -137,7 +137,7 @@ def test_chance_is_as_rare_as_stated():
 
 def test_a_row_outside_its_limits_is_run_again_and_only_that_counts(tmp_path):
     assert stubbed(stubs.right, 2).holds == UNSURE  # no share of two is inside
-    (found,) = run(Plan([stubs.REGIME], 2, 300, estimator=stubs.narrow), tmp_path, "local")
+    (found,) = run(Plan([stubs.REGIME], 2, 300, estimator=stubs.narrow), tmp_path, "serial")
     assert (found.reps, found.holds) == (300, NO)
     kept = {json.loads(text)["rep"] for text in (tmp_path / "stub.jsonl").read_text().splitlines()[1:]}
     assert kept == {0, 1, *range(FRESH, FRESH + 300)}
@@ -178,7 +178,7 @@ def quick_plan(reps=6):
 
 @pytest.fixture(scope="module")
 def whole():
-    return run(quick_plan(), engine="local")
+    return run(quick_plan(), engine="serial")
 
 
 def test_processes_give_the_same(whole):
@@ -202,26 +202,26 @@ def test_a_killed_run_continues_and_gives_the_same_table(tmp_path, whole):
     kept = file.read_bytes()
     assert kept.count(b"\n") == 4
     file.write_bytes(kept + b'{"rep": 3, "outc')  # cut off in the middle
-    assert timeless(run(quick_plan(), tmp_path, "local")) == timeless(whole)
+    assert timeless(run(quick_plan(), tmp_path, "serial")) == timeless(whole)
     assert file.read_bytes().startswith(kept)
     complete = file.read_bytes()
-    assert timeless(run(quick_plan(), tmp_path, "local")) == timeless(whole)
+    assert timeless(run(quick_plan(), tmp_path, "serial")) == timeless(whole)
     assert file.read_bytes() == complete
 
 
 def test_answers_of_another_run_or_of_other_code_are_not_mixed_in(tmp_path, monkeypatch):
-    run(quick_plan(2), tmp_path, "local")
+    run(quick_plan(2), tmp_path, "serial")
     with pytest.raises(StateError, match="seed differ"):
-        run(Plan(quick_plan().regimes, 2, seed=4), tmp_path, "local")
+        run(Plan(quick_plan().regimes, 2, seed=4), tmp_path, "serial")
     monkeypatch.setattr("versadp_bench.coverage.running.code_digest", lambda: "changed")
     with pytest.raises(StateError, match="code differ"):
-        run(quick_plan(2), tmp_path, "local")
+        run(quick_plan(2), tmp_path, "serial")
 
 
 def test_truths_are_found_once_a_folder(tmp_path, monkeypatch):
-    run(quick_plan(2), tmp_path, "local")
+    run(quick_plan(2), tmp_path, "serial")
     monkeypatch.setattr("versadp_bench.coverage.regime.Regime.truth", lambda _: 1 / 0)
-    run(quick_plan(2), tmp_path, "local")
+    run(quick_plan(2), tmp_path, "serial")
 
 
 def naive(regime, release, options):
@@ -230,7 +230,7 @@ def naive(regime, release, options):
 
 def test_four_rows_hold():
     """Thinned to 30 replications: a row that holds is told off by chance once in a thousand runs; these are seeded."""
-    found = run(Plan([REGIMES[name] for name in QUICK], 30), engine="local")
+    found = run(Plan([REGIMES[name] for name in QUICK], 30), engine="serial")
     assert [each.holds for each in found if each.holds == NO] == []
     assert all(each.reps == each.asked == 30 for each in found)
 
@@ -239,12 +239,12 @@ def test_four_rows_hold():
 @pytest.mark.parametrize("name", [name for name in REGIMES if name not in QUICK])
 def test_the_other_rows_hold(name):
     """As above, for all rows; whether one is right to a percent is for `versadp bench coverage --reps 200` to say."""
-    (found,) = run(Plan([REGIMES[name]], 30), engine="local")
+    (found,) = run(Plan([REGIMES[name]], 30), engine="serial")
     assert found.holds != NO, found.row()["why"]
 
 
 def test_who_ignores_the_noise_is_found_out():
-    (found,) = run(Plan([REGIMES["calendar, dim 1"]], 30, estimator=naive), engine="local")
+    (found,) = run(Plan([REGIMES["calendar, dim 1"]], 30, estimator=naive), engine="serial")
     assert found.holds == NO
 
 
@@ -257,7 +257,7 @@ def test_a_thinned_plan_leaves_out_slow_rows_and_runs_nothing_again():
 
 
 def test_the_command_prints_the_table(tmp_path):
-    command = ["bench", "coverage", "--reps", "3", "--row", "mean, n=300", "--engine", "local", "--out", str(tmp_path)]
+    command = ["bench", "coverage", "--reps", "3", "--row", "mean, n=300", "--engine", "serial", "--out", str(tmp_path)]
     result = CliRunner().invoke(main, [*command, "--format", "json"])
     assert result.exit_code == 0, result.output
     row, pooled = json.loads(result.stdout)

@@ -32,7 +32,7 @@ def test_release_describe_and_fit(address, tmp_path):
     )
     assert json.loads(made)[0]["rows"] == 9000
     for command in (("describe", out), ("fit", out, "y ~ x")):
-        assert run(*command, "--format", "json", *where) == run(*command, "--format", "json", "--engine", "local")
+        assert run(*command, "--format", "json", *where) == run(*command, "--format", "json", "--engine", "serial")
 
 
 # threads of one process share their filters of warnings, and each replication changes them for a while
@@ -42,7 +42,7 @@ def test_coverage_and_reproduce(address):
         ("bench", "coverage", "--reps", 2, "--row", "mean, n=300", "--format", "json"),
         ("reproduce", "table1", "--reps", 2, "--ours", 0, "--n", 500, "--format", "json"),
     ):
-        there, here = (json.loads(run(*command, "--engine", each)) for each in (address, "local"))
+        there, here = (json.loads(run(*command, "--engine", each)) for each in (address, "serial"))
         assert [row | {"s/fit": None} for row in there] == [row | {"s/fit": None} for row in here]
 
 

@@ -127,7 +127,7 @@ def test_fits_find_what_the_raw_records_say(people, unit, formula):
         }
     )
     release = vdp.calibrate(schema, epsilon=4 if unit == "attribute" else 9, unit=unit).release(people)
-    found = vdp.fit(release, formula, engine="local")
+    found = vdp.fit(release, formula, engine="serial")
     raw = smf.ols(formula, people.assign(region=pd.Categorical(people.region, list("nes")))).fit()
     assert found.converged
     # the names of both are written alike up to the order of factors

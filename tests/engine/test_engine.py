@@ -6,17 +6,18 @@ import time
 import numpy as np
 import pytest
 
-from versadp.engine import Local, Pool, as_engine
+from versadp.engine import Pool, Serial, as_engine, local
+from versadp.engine.local import here
 from versadp.errors import DataError, ParameterError
 from versadp_tests.engine_work import fail_on_three, moments
 
-OURS = [Local(), Pool("threads", 3), Pool("processes", 2)]
+OURS = [Serial(), Pool("threads", 3), Pool("processes", 2)]
 
 
 @pytest.mark.parametrize("engine", OURS, ids=lambda e: e.name)
 def test_every_engine_gives_the_same_bytes(engine):
     items = [np.random.default_rng(i).normal(size=100) for i in range(20)]
-    expected = Local().sum(moments, items)
+    expected = Serial().sum(moments, items)
     result = engine.sum(moments, iter(items))
     assert result[0] == expected[0]
     assert (result[1] == [2000, 20]).all()
@@ -54,9 +55,19 @@ def test_stopping_early_leaves_nothing_running():
 
 
 def test_names():
-    assert as_engine("local") == Local()
-    assert as_engine("auto").name in {"threads", "local"}
+    assert as_engine("serial") == Serial()
+    assert as_engine("local") == as_engine("auto") == here()
     engine = Pool("threads", 5)
     assert as_engine(engine) is engine
     with pytest.raises(ParameterError):
         as_engine("cloud")
+
+
+def test_local_is_all_cores_of_this_machine(monkeypatch):
+    monkeypatch.setattr(local, "cores", lambda: 3)
+    assert as_engine("local") == Pool("threads", 3)
+    seen = set()
+    list(as_engine("local").map(lambda _: (time.sleep(0.05), seen.add(threading.get_ident())), range(6)))
+    assert len(seen) == 3
+    monkeypatch.setattr(local, "cores", lambda: 1)
+    assert as_engine("local") == Serial()

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.engine import ENGINES, Local, Pool, add_up, as_engine, register
+from versadp.engine import ENGINES, Pool, Serial, add_up, as_engine, register
 from versadp.errors import ParameterError
 
 KEY = bytes(range(7, 39))
@@ -56,24 +56,24 @@ def test_releasing_on_a_strangers_engine(people):
     engine = Stranger()
     theirs = MECHANISM.release(people, key=KEY, engine=engine)
     assert engine.maps == 1
-    pd.testing.assert_frame_equal(theirs.frame, MECHANISM.release(people, key=KEY, engine="local").frame)
+    pd.testing.assert_frame_equal(theirs.frame, MECHANISM.release(people, key=KEY, engine="serial").frame)
 
 
 def test_fitting_on_a_strangers_engine(people):
     release, engine = MECHANISM.release(people, key=KEY), Stranger()
-    theirs, ours = (vdp.fit(release, "y ~ x", engine=each) for each in (engine, "local"))
+    theirs, ours = (vdp.fit(release, "y ~ x", engine=each) for each in (engine, "serial"))
     assert engine.sums > 1
     assert theirs.to_dict() == ours.to_dict()
 
 
 def test_by_name_through_every_door(people, registered, tmp_path):
     release = MECHANISM.release(people, key=KEY, engine="stranger")
-    assert vdp.fit(release, "y ~ x", engine="stranger") == vdp.fit(release, "y ~ x", engine="local")
+    assert vdp.fit(release, "y ~ x", engine="stranger") == vdp.fit(release, "y ~ x", engine="serial")
     people.to_parquet(tmp_path / "people.parquet")
-    for engine in ("stranger", "local"):
+    for engine in ("stranger", "serial"):
         out = tmp_path / engine
         vdp.release_file(tmp_path / "people.parquet", out, MECHANISM, key=KEY, engine=engine, population=engine)
-    theirs, ours = (vdp.load(tmp_path / engine).to_pandas() for engine in ("stranger", "local"))
+    theirs, ours = (vdp.load(tmp_path / engine).to_pandas() for engine in ("stranger", "serial"))
     pd.testing.assert_frame_equal(theirs, ours)
     assert sum(each.maps for each in registered) >= 3
     with pytest.raises(ParameterError, match="no engine") as caught:
@@ -82,11 +82,11 @@ def test_by_name_through_every_door(people, registered, tmp_path):
 
 
 def test_names_are_given_once(registered):
-    for name in ("stranger", "local", "auto"):
+    for name in ("stranger", "serial", "local", "auto"):
         with pytest.raises(ParameterError, match="already"):
-            register(name, Local)
-    assert as_engine("local") == Local()
-    for name, factory in (("", Local), (3, Local), ("new", Local())):
+            register(name, Serial)
+    assert as_engine("serial") == Serial()
+    for name, factory in (("", Serial), (3, Serial), ("new", Serial())):
         with pytest.raises(ParameterError, match="needs a"):
             register(name, factory)
     assert "new" not in ENGINES
@@ -99,7 +99,7 @@ class Half:
         return map(function, items)
 
 
-@pytest.mark.parametrize("engine", [3, None, Half(), Local, object()])
+@pytest.mark.parametrize("engine", [3, None, Half(), Serial, object()])
 def test_what_is_no_engine(people, engine):
     for call in (lambda: as_engine(engine), lambda: MECHANISM.release(people, key=KEY, engine=engine)):
         with pytest.raises(ParameterError, match="is no engine"):
@@ -126,5 +126,5 @@ def test_sums_are_added_in_order():
     items = [1e16, 1.0, -1e16]
     assert add_up(items) == 0.0
     assert add_up(items[::2] + items[1:2]) == 1.0
-    assert Stranger().sum(float, items) == Local().sum(float, items) == Pool("threads", 3).sum(float, items) == 0.0
+    assert Stranger().sum(float, items) == Serial().sum(float, items) == Pool("threads", 3).sum(float, items) == 0.0
     assert add_up([]) is None

@@ -33,7 +33,7 @@ class Scores:
 
 
 def found(scores, theta, hessian, cov, n, *, groups=None):
-    family = Family((Scores(scores),), Nowhere(n), theta.size, vdp.engine.Local(), 0)
+    family = Family((Scores(scores),), Nowhere(n), theta.size, vdp.engine.Serial(), 0)
     groups = groups or (np.arange(theta.size),)
     fit = Fit(theta, cov, Outcome.CONVERGED, n, hessian=hessian)
     return bias(Combined(family, np.ones((len(groups), 1)), groups), fit, n)

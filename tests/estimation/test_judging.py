@@ -38,7 +38,7 @@ class Affinely:
 
 
 def family_of(b, a, power=1.0):
-    return Family((Affinely(b, a, power),), Nowhere(len(b)), b.shape[1], vdp.engine.Local(), 0)
+    return Family((Affinely(b, a, power),), Nowhere(len(b)), b.shape[1], vdp.engine.Serial(), 0)
 
 
 def combined(b, a, power=1.0):
@@ -201,7 +201,7 @@ class Members:
 
 def contrasted(scores):
     n, p = scores.shape
-    return contrast_test(Family((Members(scores),), Nowhere(n), p, vdp.engine.Local(), 0), np.zeros(p))
+    return contrast_test(Family((Members(scores),), Nowhere(n), p, vdp.engine.Serial(), 0), np.zeros(p))
 
 
 def test_the_statistic_of_contrasts_has_its_size():
@@ -261,7 +261,7 @@ def test_an_estimate_is_not_weak_for_being_large(smooth, expected):
     n = 3600
     v = np.where(np.arange(n) < n // 2, -1.0, 1.0)
     form = Growing(np.zeros((n, 1)), v[:, None, None])
-    family = Family((form,), Nowhere(n), 1, vdp.engine.Local(), 0)
+    family = Family((form,), Nowhere(n), 1, vdp.engine.Serial(), 0)
     asked = Asked(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1), smooth=smooth)
     here, along = np.array([np.log(10.0)]), np.array([[0.1]])  # a standard error of 0.1
     t = asked.strength(here, np.ones(1), along)

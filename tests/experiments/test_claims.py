@@ -58,7 +58,7 @@ def test_variances_cross_at_a_half_and_nowhere_else():
 
 def test_table_1_agrees_under_the_found_settings_and_not_under_the_stated_ones():
     plan = Plan("table1", 1000, 0, (500,), 2)
-    rows = table_rows(run(plan, engine="local"), plan)
+    rows = table_rows(run(plan, engine="serial"), plan)
     judged = {(r["cell"], r["method"], r["column"]): r["agrees"] for r in rows if r["agrees"]}
     no = [key for key, agree in judged.items() if agree == "NO"]
     assert {(method, column) for _, method, column in no} <= {
@@ -68,7 +68,7 @@ def test_table_1_agrees_under_the_found_settings_and_not_under_the_stated_ones()
     }
     assert verdict(rows).startswith(f"{len(judged) - len(no)} of 18 ")
     stated = Plan("table1", 1000, 0, (500,), 2, "stated")
-    other = table_rows(run(stated, engine="local"), stated)
+    other = table_rows(run(stated, engine="serial"), stated)
     wrong = {(r["method"], r["column"]) for r in other if r["agrees"] == "NO"}
     assert {("SL", "relu"), ("SL", "indicator"), ("DR", "relu")} <= wrong
 

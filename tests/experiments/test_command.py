@@ -17,7 +17,7 @@ def run(*arguments):
 
 @pytest.mark.parametrize(("table", "size"), [("table1", "500"), ("table2", "5000"), ("table3", "2500")])
 def test_tables_have_every_method_beside_the_published_figure(table, size):
-    result = run(table, "--reps", "3", "--ours", "2", "--n", size, "--engine", "local", "--format", "json")
+    result = run(table, "--reps", "3", "--ours", "2", "--n", size, "--engine", "serial", "--format", "json")
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
     assert {row["method"] for row in rows} == {*METHODS[table], *OURS}
@@ -32,7 +32,7 @@ def test_tables_have_every_method_beside_the_published_figure(table, size):
 
 
 def test_csv_text_and_the_same_twice():
-    arguments = ("table1", "--reps", "3", "--ours", "0", "--n", "500", "--engine", "local")
+    arguments = ("table1", "--reps", "3", "--ours", "0", "--n", "500", "--engine", "serial")
     first = run(*arguments, "--format", "csv")
     assert first.stdout == run(*arguments, "--format", "csv").stdout
     assert first.stdout != run(*arguments, "--format", "csv", "--seed", "2").stdout
@@ -42,7 +42,7 @@ def test_csv_text_and_the_same_twice():
 
 
 def test_stated_settings_can_be_asked_for():
-    arguments = ("table1", "--reps", "3", "--ours", "0", "--n", "500", "--engine", "local")
+    arguments = ("table1", "--reps", "3", "--ours", "0", "--n", "500", "--engine", "serial")
     assert "lambda=1.4" in run(*arguments, "--setting", "stated").stdout
 
 
@@ -58,7 +58,7 @@ def test_figure_1_agrees_and_is_drawn(tmp_path):
 
 def test_figure_2_has_box_plots(tmp_path):
     picture = tmp_path / "two.png"
-    result = run("figure2", "--reps", "4", "--ours", "2", "--n", "500", "--engine", "local", "--plot", str(picture))
+    result = run("figure2", "--reps", "4", "--ours", "2", "--n", "500", "--engine", "serial", "--plot", str(picture))
     assert result.exit_code == 0, result.output
     assert "quartile" in result.stdout
     assert picture.stat().st_size > 10_000

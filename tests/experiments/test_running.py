@@ -20,7 +20,7 @@ PLAN = Plan("table1", reps=60, ours=1, sizes=(500,), seed=5)
 
 @pytest.fixture(scope="module")
 def whole():
-    return run(PLAN, engine="local")
+    return run(PLAN, engine="serial")
 
 
 def same(left, right):
@@ -28,8 +28,8 @@ def same(left, right):
 
 
 def test_seeds_decide_everything(whole):
-    assert same(whole, run(PLAN, engine="local"))
-    other = run(Plan("table1", reps=60, ours=1, sizes=(500,), seed=6), engine="local")
+    assert same(whole, run(PLAN, engine="serial"))
+    other = run(Plan("table1", reps=60, ours=1, sizes=(500,), seed=6), engine="serial")
     assert not same(whole, other)
 
 
@@ -38,7 +38,7 @@ def test_processes_give_the_same(whole):
 
 
 def test_replications_do_not_depend_on_how_many_there_are(whole):
-    few = run(Plan("table1", reps=7, ours=0, sizes=(500,), seed=5), engine="local")
+    few = run(Plan("table1", reps=7, ours=0, sizes=(500,), seed=5), engine="serial")
     for key, line in few.lines.items():
         assert line["paper"] == whole.lines[key]["paper"]
 
@@ -62,36 +62,36 @@ def test_a_killed_run_continues(tmp_path, whole):
     file.write_bytes(kept + b'{"n": 500, "block": 0, "re')  # a line cut off in the middle
     store = Store(file, {"table": "table1", "seed": 5, "reading": "found", "format": 1})
     assert 0 < sum(len(job.reps) for job in jobs(PLAN, store)) < 120
-    assert same(whole, run(PLAN, tmp_path, "local"))
+    assert same(whole, run(PLAN, tmp_path, "serial"))
     complete = file.read_bytes()
-    assert same(whole, run(PLAN, tmp_path, "local"))
+    assert same(whole, run(PLAN, tmp_path, "serial"))
     assert file.read_bytes() == complete
 
 
 @pytest.mark.parametrize("damage", [b"\x00\xff garbage", b"[1, 2]", b'{"n": 500}', b""])
 def test_damaged_lines_are_run_again(tmp_path, whole, damage):
-    run(PLAN, tmp_path, "local")
+    run(PLAN, tmp_path, "serial")
     file = next(tmp_path.glob("*.jsonl"))
     lines = file.read_bytes().split(b"\n")
     lines[3] = damage
     file.write_bytes(b"\n".join(lines))
-    assert same(whole, run(PLAN, tmp_path, "local"))
+    assert same(whole, run(PLAN, tmp_path, "serial"))
 
 
 def test_a_damaged_header_starts_over_and_another_run_is_refused(tmp_path, whole):
     file = tmp_path / "table1-found-5.jsonl"
     file.write_bytes(b"\x00\x01")
-    assert same(whole, run(PLAN, tmp_path, "local"))
+    assert same(whole, run(PLAN, tmp_path, "serial"))
     file.write_text('{"table": "table9"}\n', encoding="utf-8")
     with pytest.raises(StateError, match="another run"):
-        run(PLAN, tmp_path, "local")
+        run(PLAN, tmp_path, "serial")
 
 
 def test_a_longer_run_builds_on_a_shorter_one(tmp_path):
-    run(Plan("table1", 3, 0, (500,), 5), tmp_path, "local")
+    run(Plan("table1", 3, 0, (500,), 5), tmp_path, "serial")
     file = next(tmp_path.glob("*.jsonl"))
     before = file.read_bytes()
-    longer = run(Plan("table1", 5, 1, (500,), 5), tmp_path, "local")
+    longer = run(Plan("table1", 5, 1, (500,), 5), tmp_path, "serial")
     assert file.read_bytes().startswith(before)
     assert len(longer.lines) == 10
     assert "ours" in longer.lines[500, 0, 0]

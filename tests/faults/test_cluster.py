@@ -55,7 +55,7 @@ def test_a_worker_is_killed_in_a_release_and_in_a_fit(cluster, undisturbed, tmp_
     cluster.ready(2)
     there = vdp.fit(folder / "out", FORMULA, engine=cluster.engine)
     assert killed(reader)
-    assert there == vdp.fit(undisturbed / "out", FORMULA, engine="local")
+    assert there == vdp.fit(undisturbed / "out", FORMULA, engine="serial")
     for spelled in (KEY, KEY.hex().encode()):
         assert spelled not in cluster.logs()
 
@@ -167,6 +167,6 @@ def test_a_cluster_of_this_machine(undisturbed, tmp_path):
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     act(folder, "release", {"engine": "dask"})
     check(folder, undisturbed)
-    assert vdp.fit(folder / "out", FORMULA, engine="dask") == vdp.fit(undisturbed / "out", FORMULA, engine="local")
+    assert vdp.fit(folder / "out", FORMULA, engine="dask") == vdp.fit(undisturbed / "out", FORMULA, engine="serial")
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
     assert not [p for p in left if "spawn_main" in " ".join(p.cmdline())]

@@ -440,7 +440,7 @@ def test_resume_with_another_chunk_size_and_engine(half, undisturbed, rows):
     if rows > 1:
         act(half, "release", {"batch_rows": rows, "engine": "threads"})
     else:
-        act(half, "release", {"batch_rows": 100, "engine": "local"})
+        act(half, "release", {"batch_rows": 100, "engine": "serial"})
     assert contents(half) == undisturbed
 
 

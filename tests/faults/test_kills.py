@@ -149,7 +149,7 @@ def random_kills(tmp_path, undisturbed, wanted, seed):
         folder = prepare(tmp_path / str(stories), people=people)
         for verb in ("release", "append") if people else ("release",):
             for attempt in itertools.count():
-                options = {"batch_rows": rng.choice([777, 5000, 100_000]), "engine": rng.choice(["local", "threads"])}
+                options = {"batch_rows": rng.choice([777, 5000, 100_000]), "engine": rng.choice(["serial", "threads"])}
                 process = start(folder, verb, options)
                 process.join(rng.uniform(0.0, 0.35 + 0.05 * attempt))  # a busy machine gets through too
                 if process.exitcode is not None:

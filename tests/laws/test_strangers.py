@@ -208,5 +208,5 @@ def test_how_takes_any_extension():
 
 def test_an_engine_gives_the_same_release_and_the_same_fit(mech, people, release):
     assert mech.release(people, key=KEY, shuffle=False, engine=Backwards()).frame.equals(release.frame)
-    ours, theirs = (vdp.fit(release, "y ~ x", engine=engine) for engine in ("local", Backwards()))
+    ours, theirs = (vdp.fit(release, "y ~ x", engine=engine) for engine in ("serial", Backwards()))
     assert np.asarray(theirs.params) == pytest.approx(np.asarray(ours.params), rel=1e-12)

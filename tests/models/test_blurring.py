@@ -40,7 +40,7 @@ def made(release, loss=None):
     """Return the problem of a median with its series by rule, a start, and the records."""
     problem = make_problem(release, "y ~ x0 + x1", loss or Check(0.5), None, None, free=True)
     sample = problem.sample(problem.source.rows, 0)
-    found = expanded(problem, sample, as_engine("local"), 0)
+    found = expanded(problem, sample, as_engine("serial"), 0)
     assert found is not None
     return *found, sample
 

@@ -10,7 +10,7 @@ import statsmodels.formula.api as smf
 
 import versadp as vdp
 from versadp.correction import Records
-from versadp.engine import Local
+from versadp.engine import Serial
 from versadp.errors import ParameterError
 from versadp.estimation import Asked, Family
 from versadp.losses import Check
@@ -39,7 +39,7 @@ def on_lattice(frame, **column):
 def test_median_regression_on_a_few_points_takes_the_less_varying_and_says_so(grades):
     release = on_lattice(grades, step=1)
     found, points = (
-        vdp.fit(release, "y ~ c", loss="check", method=each, engine="local") for each in ("efficient", "drcl")
+        vdp.fit(release, "y ~ c", loss="check", method=each, engine="serial") for each in ("efficient", "drcl")
     )
     raw = smf.quantreg("y ~ c", grades).fit(0.5)
     # the two vary nearly alike here: which is taken differs from release to release, that the other is worse does not
@@ -68,7 +68,7 @@ def test_responses_beyond_the_bend_are_no_atom(grades):
     frame = grades.assign(g=np.where(np.random.default_rng(1).random(N) < 0.5, "a", "b"))
     schema = vdp.Schema({"c": vdp.Bounded(0, 3, step=1), "g": vdp.Categorical(["a", "b"]), "y": vdp.Public()})
     release = vdp.calibrate(schema, epsilon=12, unit="attribute").release(frame)
-    found = vdp.fit(release, "y ~ c + C(g)", loss="check", engine="local")
+    found = vdp.fit(release, "y ~ c + C(g)", loss="check", engine="serial")
     raw = smf.quantreg("y ~ c + C(g)", frame).fit(0.5).params[["Intercept", "c", "C(g)[T.b]"]]
     assert "kinks smoothed over" in found.header
     # epsilon 12 keeps nearly all, so that what is left is how far the series is off: with an atom many standard errors
@@ -90,9 +90,9 @@ def released(frame, cells, **column):
 @pytest.mark.parametrize(("formula", "loss"), [("y ~ x", "squared"), ("b ~ x", "logistic")])
 def test_a_lattice_that_is_too_coarse_is_refused(line, formula, loss):
     with pytest.raises(ParameterError, match=r"lattice is too coarse: undoing .*x.* would move x by") as refused:
-        vdp.fit(released(line, 3), formula, loss=loss, engine="local")
+        vdp.fit(released(line, 3), formula, loss=loss, engine="serial")
     assert "declare its step" in refused.value.hint
-    assert vdp.fit(released(line, 40), formula, loss=loss, engine="local").converged
+    assert vdp.fit(released(line, 40), formula, loss=loss, engine="serial").converged
 
 
 def test_values_on_the_lattice_are_not_refused(line):
@@ -133,7 +133,7 @@ def test_records_wanted_are_those_that_make_curvature_seven_errors(t, wanted):
     # curvatures of 10,000 records, t errors from 0: 7 errors take (7/(t + 1))² times as many, for a mean an error above
     mean = t / 9999**0.5
     bends = np.tile([mean - 1, mean + 1], 5000)
-    family = Family((Bent(bends),), MemorySource((Records(np.zeros((10_000, 1))),)), 1, Local(), 0)
+    family = Family((Bent(bends),), MemorySource((Records(np.zeros((10_000, 1))),)), 1, Serial(), 0)
     asked = Asked(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1))
     assert records_wanted(asked, 10_000) == pytest.approx(wanted)
 
@@ -142,7 +142,7 @@ def test_records_wanted_are_those_that_make_curvature_seven_errors(t, wanted):
 def test_a_fit_without_an_answer_says_how_many_records_it_takes():
     row = WindowSetting("logistic", "record", 4.0, 6, (np.inf, np.inf), n=10_000)
     release = row.mechanism.release(pa.table(row.data(np.random.default_rng(0))))
-    found = vdp.fit(release, row.formula, loss="logistic", engine="local")
+    found = vdp.fit(release, row.formula, loss="logistic", engine="serial")
     assert not found.converged
     assert "exact_rate" not in found.advice
     assert "larger epsilon" in found.advice
@@ -158,8 +158,8 @@ def test_functions_of_a_column_on_too_coarse_a_lattice_are_refused(line, loss):
     def fitted(cells):
         release = released(line, cells)
         if loss == "own":
-            return vdp.fit(release, loss=growth, start=np.array([0.0, 0.5]), engine="local")
-        return vdp.fit(release, f"{'y' if loss == 'squared' else 'b'} ~ np.exp(x)", loss=loss, engine="local")
+            return vdp.fit(release, loss=growth, start=np.array([0.0, 0.5]), engine="serial")
+        return vdp.fit(release, f"{'y' if loss == 'squared' else 'b'} ~ np.exp(x)", loss=loss, engine="serial")
 
     with pytest.raises(ParameterError, match="lattice is too coarse"):
         fitted(3)
@@ -172,7 +172,9 @@ def test_the_refusal_knows_by_how_much_rounding_moves_a_function(line):
         smf.logit("b ~ np.exp(x)", each.astype(float)).fit(disp=0).params["np.exp(x)"] for each in (line, rounded)
     ]
     with pytest.raises(ParameterError) as refused:
-        vdp.fit(released(line, 4), "b ~ np.exp(x)", loss="logistic", engine="local")
+        vdp.fit(released(line, 4), "b ~ np.exp(x)", loss="logistic", engine="serial")
     told = float(re.search(r"by ([\d.]+) standard", str(refused.value)).group(1))
-    error = vdp.fit(released(rounded, 4, step=1 / 2), "b ~ np.exp(x)", loss="logistic", engine="local").bse["np.exp(x)"]
+    error = vdp.fit(released(rounded, 4, step=1 / 2), "b ~ np.exp(x)", loss="logistic", engine="serial").bse[
+        "np.exp(x)"
+    ]
     assert told * error == pytest.approx(slopes[0] - slopes[1], rel=0.35)

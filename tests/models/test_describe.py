@@ -236,7 +236,7 @@ def test_a_folder_of_parts_in_any_order_is_the_release_in_memory(tmp_path, monke
     monkeypatch.setattr("versadp.models.describing.gathering.LOT", 128)
     rel = released(COLUMNS, NOISE, people(3000))
     rel.save(tmp_path / "released")
-    here, there = vdp.describe(rel), vdp.describe(tmp_path / "released", engine="local")
+    here, there = vdp.describe(rel), vdp.describe(tmp_path / "released", engine="serial")
     _same(here, there)
     assert len(list((tmp_path / "released").glob("*.parquet"))) > 1
     mixed = rel.to_pandas().sample(frac=1, random_state=0)
@@ -413,7 +413,7 @@ def _coverage(reps, n):
         own = dict(hits)
         for k in range(reps):
             rel = each.release(people(n, seed=100 + k), key=np.random.default_rng(k).bytes(32))
-            found = vdp.describe(rel, engine="local", quantiles=(0.5, 0.75))
+            found = vdp.describe(rel, engine="serial", quantiles=(0.5, 0.75))
             rows = {(row["column"], row["statistic"]): row for row in found.table}
             for key, value in wanted.items():
                 own[key] += rows[key]["lower"] <= value <= rows[key]["upper"]

@@ -299,10 +299,10 @@ def test_command(releases, tmp_path):
 
 def test_lots_and_engines_change_nothing(releases, monkeypatch):
     formula = "b ~ x + w + x:w"
-    whole = fit(releases["laplace"], formula, "logistic", engine="local")
+    whole = fit(releases["laplace"], formula, "logistic", engine="serial")
     monkeypatch.setattr(module, "KEPT", 0)
     monkeypatch.setattr("versadp.models.paired.AT_ONCE", 64 * 500)
-    for engine in ("local", "threads"):
+    for engine in ("serial", "threads"):
         again = fit(releases["laplace"], formula, "logistic", engine=engine)
         np.testing.assert_allclose(again.params, whole.params, rtol=1e-6)
         np.testing.assert_allclose(again.bse, whole.bse, rtol=1e-6)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.engine import Local
+from versadp.engine import Serial
 from versadp.errors import InsecureWarning
 from versadp.estimation.start import nearest_rows
 from versadp.losses import Check
@@ -32,7 +32,7 @@ def released(regime, seed):
 def line_of(regime, seed, loss):
     problem = make_problem(released(regime, seed), regime.formula, loss, None, None)
     sample = problem.sample(problem.source.rows, 0)
-    return problem, sample, corrected_line(problem, sample, Local(), 0, loss.tau)
+    return problem, sample, corrected_line(problem, sample, Serial(), 0, loss.tau)
 
 
 def test_a_corrected_line_knows_the_residuals():

@@ -7,7 +7,7 @@ import statsmodels.formula.api as smf
 
 import versadp as vdp
 from versadp.correction import FormulaModel, Projected, Projection
-from versadp.engine import Local
+from versadp.engine import Serial
 from versadp.errors import ParameterError
 from versadp.estimation import Family
 from versadp.losses import Logistic, as_loss
@@ -56,7 +56,7 @@ def released(frame, names, unit="attribute", epsilon=6.0):
 )
 def test_functions_of_columns_find_what_the_raw_records_say(people, names, unit, formula, loss):
     # estimates are within their own standard errors of the raw ones: 5.5 for at most 5 coefficients, three times
-    found = vdp.fit(released(people, names, unit), formula, loss=loss, engine="local")
+    found = vdp.fit(released(people, names, unit), formula, loss=loss, engine="serial")
     raw = {"logistic": smf.logit, "poisson": smf.poisson}[loss](formula, people).fit(disp=0)
     assert "polynomials of degree" in found.header["correction"]
     names = {name: name.replace(", Treatment('n')", "") for name in raw.params.index}
@@ -66,7 +66,7 @@ def test_functions_of_columns_find_what_the_raw_records_say(people, names, unit,
 
 
 def test_medians_of_a_function_of_a_column(people):
-    found = vdp.fit(released(people, ["age"]), "y ~ np.log(age)", loss="check", engine="local")
+    found = vdp.fit(released(people, ["age"]), "y ~ np.log(age)", loss="check", engine="serial")
     raw = smf.quantreg("y ~ np.log(age)", people).fit(0.5)
     assert (np.abs(found.params - raw.params) < 5.5 * found.bse).all()
 
@@ -83,7 +83,7 @@ def test_a_loss_of_ones_own_on_a_windowed_column(people):
     frame = people.assign(y=np.exp(-2 + 0.7 * np.log(people.age)) + np.random.default_rng(1).normal(0, 0.3, N))
     schema = vdp.Schema({"age": COLUMNS["age"], "y": vdp.Public()})
     release = vdp.calibrate(schema, epsilon=6, unit="attribute").release(frame[["age", "y"]], shuffle=False)
-    found = vdp.fit(release, loss=growth, start=np.array([-1.5, 0.6]), engine="local")
+    found = vdp.fit(release, loss=growth, start=np.array([-1.5, 0.6]), engine="serial")
     assert (np.abs(found.params - [-2, 0.7]) < 5.5 * found.bse).all()
     assert (found.bse < 0.2).all()
 
@@ -92,7 +92,7 @@ def test_a_loss_that_no_polynomial_is_near_is_refused(people):
     schema = vdp.Schema({"age": COLUMNS["age"], "y": vdp.Public()})
     release = vdp.calibrate(schema, epsilon=6, unit="attribute").release(people[["age", "y"]], shuffle=False)
     with pytest.raises(ParameterError, match="no polynomial of the noisy columns") as refused:
-        vdp.fit(release, loss=bend, start=np.zeros(2), engine="local")
+        vdp.fit(release, loss=bend, start=np.zeros(2), engine="serial")
     assert "kinks" in refused.value.hint
 
 
@@ -107,14 +107,14 @@ def test_what_a_projection_may_shift_is_what_it_does(people, problem):
 
     def root(degrees):
         form, at = Projected(problem.model, problem.units, Projection(problem.blocks, degrees)), theta
-        family = Family((form,), problem.source, 2, Local(), 0)
+        family = Family((form,), problem.source, 2, Serial(), 0)
         for _ in range(8):
             now = family.moments(at, np.ones(1))
             at = at - np.linalg.solve(now.hessian, now.score[0])
         return at, np.sqrt(np.diag(now.covariance()))
 
     best, error = root((20,))
-    last = raised(problem, best, sample, Local(), seed=0, line=None)
+    last = raised(problem, best, sample, Serial(), seed=0, line=None)
     assert 3 < last.degrees[0] < 20
     assert (np.abs(root(last.degrees)[0] - best) < 0.1 * error).all()
     # a straight line is off by far more, which the bound would not have allowed

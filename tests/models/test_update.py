@@ -109,7 +109,7 @@ def test_twenty_updates_do_not_drift_away(loss):
 
 def families(release, formula, loss, sizes):
     """Return the members over old, new and all records, with the same draws."""
-    choice = _Choice("efficient", None, 20, 0, vdp.engine.Local())
+    choice = _Choice("efficient", None, 20, 0, vdp.engine.Serial())
     old, new = cut(release, sizes)
     made = [make_problem(each, formula, vdp.losses.as_loss(loss), None, None) for each in (old, new)]
     answer = estimate(made[0], choice, None)
@@ -153,7 +153,7 @@ def statistics(reps, old, new, moved=0.0):
     """Return drift statistics of many small studies: windows, squared loss, in one release."""
     one, two = released("windows", reps * old, 5), released("windows", reps * new, 6, moved)
     found = []
-    choice = _Choice("efficient", None, 20, 0, vdp.engine.Local())
+    choice = _Choice("efficient", None, 20, 0, vdp.engine.Serial())
     loss = vdp.losses.as_loss("squared")
     for k in range(reps):
         parts = [

@@ -48,7 +48,7 @@ def test_the_same_bytes(client, undisturbed, tmp_path, people, shuffle):
 
 def test_an_append_and_text_files(client, tmp_path):
     stories = [prepare(tmp_path / name, people=True) for name in ("here", "there")]
-    for folder, engine in zip(stories, ("local", client), strict=True):
+    for folder, engine in zip(stories, ("serial", client), strict=True):
         pc.write_csv(pq.read_table(folder / "data.parquet"), folder / "data.csv")
         act(folder, "release", {"data": folder / "data.csv", "engine": engine})
         act(folder, "append", {"engine": engine})

@@ -82,9 +82,9 @@ def test_no_rows(tmp_path, kind):
 def test_engines_agree(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "PART_CELLS", 1)
     data = write("parquet", tmp_path / "d.parquet", people(50_000))
-    for engine in ("local", "threads"):
+    for engine in ("serial", "threads"):
         release_file(data, tmp_path / engine, MECH, key=KEY, engine=engine, population=engine)
-    for path in (tmp_path / "local").iterdir():
+    for path in (tmp_path / "serial").iterdir():
         assert path.read_bytes() == (tmp_path / "threads" / path.name).read_bytes()
     with pytest.raises(ParameterError, match="not sent to other processes"):
         release_file(data, tmp_path / "processes", MECH, engine="processes")

@@ -54,11 +54,11 @@ def act(folder, verb, options=None):
     people = (folder / "more.parquet").exists()
     if verb == "release":
         made = mechanism(PEOPLE if people else PLAIN)
-        options = {"key": KEY, "engine": "local"} | options
+        options = {"key": KEY, "engine": "serial"} | options
         data = options.pop("data", folder / "data.parquet")
         return release_file(data, folder / "out", made, **options)
     if verb == "append":
-        options = {"engine": "local"} | options
+        options = {"engine": "serial"} | options
         return append_file(folder / "out", options.pop("data", folder / "more.parquet"), **options)
     return finalize(folder / "out", **options)
 

@@ -2,6 +2,6 @@
 
 from versadp_tests.fault_driver import PEOPLE, PLAIN, mechanism, table
 
-mechanism(PLAIN).release(table(10), engine="local")
-mechanism(PEOPLE).release(table(10, people=True), engine="local")
+mechanism(PLAIN).release(table(10), engine="serial")
+mechanism(PEOPLE).release(table(10, people=True), engine="serial")
 mechanism(PLAIN).privacy("record").delta(1.0)

@@ -117,7 +117,7 @@ class Huber(vdp.losses.Huber):
 
 
 def _fit(where, formula=None, **options):
-    return where, lambda release: vdp.fit(release, formula, engine="local", **options)
+    return where, lambda release: vdp.fit(release, formula, engine="serial", **options)
 
 
 _LINEAR = "v ~ a + b + c"

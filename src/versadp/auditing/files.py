@@ -48,7 +48,7 @@ def through_files(mechanism: Mechanism) -> ReleasePath:
         with _elsewhere() as folder:
             first = table.num_rows if mechanism.schema.id is None else table.num_rows // 2
             pq.write_table(table.slice(0, first), folder / "first.parquet")
-            where: dict[str, Any] = {"state": folder / "state", "engine": "local"}
+            where: dict[str, Any] = {"state": folder / "state", "engine": "serial"}
             release_file(folder / "first.parquet", folder / "out", noise, shuffle=False, **where)
             if first < table.num_rows:
                 pq.write_table(table.slice(first), folder / "second.parquet")

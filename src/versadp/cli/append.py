@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import versadp as vdp
-from versadp.cli.options import engine_option, style_option
+from versadp.cli.options import Place, engine_option, style_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.append import append_file
@@ -17,7 +17,7 @@ from versadp.release.files.append import append_file
 
 @click.command(epilog="Example: versadp append released more.parquet")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.argument("more", type=click.Path(path_type=Path))
+@click.argument("more", type=Place(path_type=Path))
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own.")
 @click.option(
     "--again",
@@ -29,7 +29,9 @@ from versadp.release.files.append import append_file
 @click.option("--restart", is_flag=True, help="Give up an unfinished append and begin anew.")
 @engine_option
 @style_option
-def append(folder: Path, more: Path, state: Path | None, again: str, restart: bool, engine: str, style: str) -> None:
+def append(
+    folder: Path, more: Path | str, state: Path | None, again: str, restart: bool, engine: str, style: str
+) -> None:
     """Add the people in MORE to a release; its schema must have an id.
 
     People who are in it already with the same record are skipped. If the command is interrupted, run it again.

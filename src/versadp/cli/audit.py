@@ -9,12 +9,12 @@ import click
 
 import versadp as vdp
 from versadp.auditing import through_files
-from versadp.cli.options import percentages, style_option, unit_option
+from versadp.cli.options import percentages, release_folder, style_option, unit_option
 from versadp.display.tables import render
 
 
 @click.command(epilog="Example: versadp audit released --unit attribute -n 200000")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
+@click.argument("folder", type=release_folder, required=False)
 @click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="In place of a release.")
 @click.option("--scale", type=percentages, help="Noise scale, or column=scale,...; with --schema.")
 @click.option("--exact-rate", type=float, default=0.0, help="Share of unchanged records; with --schema.")
@@ -27,7 +27,7 @@ from versadp.display.tables import render
 @unit_option
 @style_option
 def audit(
-    folder: Path | None,
+    folder: Path | str | None,
     schema: Path | None,
     scale: float | dict[str, float] | None,
     exact_rate: float,

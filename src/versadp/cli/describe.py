@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import versadp as vdp
-from versadp.cli.options import engine_option, style_option
+from versadp.cli.options import engine_option, release_folder, style_option
 from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: versadp describe released --quantile 0.1 --quantile 0.9")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=release_folder)
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--quantile", type=float, multiple=True, help="A quantile; several may be given. Default: quartiles.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write histograms to a file.")
 @engine_option
 @style_option
 def describe(
-    folder: Path, level: float, quantile: tuple[float, ...], plot: Path | None, engine: str, style: str
+    folder: Path | str, level: float, quantile: tuple[float, ...], plot: Path | None, engine: str, style: str
 ) -> None:
     """Describe the columns of the release in DIR: means, spreads, quantiles, shares, correlations, corrected."""
     check_level(level, "--level")  # before the work

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import engine_option, style_option
+from versadp.cli.options import engine_option, release_folder, style_option
 from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
 
 
 @click.command(epilog='Example: versadp fit released "bought ~ age + C(region)" --loss logistic')
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=release_folder)
 @click.argument("formula", required=False)
 @click.option("--loss", type=click.Choice(LOSSES), default="squared", show_default=True, help="What is minimised.")
 @click.option("--tau", type=float, help="Quantile of the check loss; default: the median.")
@@ -57,7 +57,7 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
 @engine_option
 @style_option
 def fit(
-    folder: Path,
+    folder: Path | str,
     formula: str | None,
     loss: str,
     tau: float | None,
@@ -94,13 +94,13 @@ def fit(
         raise SystemExit(1)
 
 
-def _fitted(folder: Path, formula: str | None, loss: Any, given: dict[str, Any]) -> Results:
+def _fitted(folder: Path | str, formula: str | None, loss: Any, given: dict[str, Any]) -> Results:
     if formula is None:
         raise vdp.errors.ParameterError("a formula is needed", hint='e.g. versadp fit released "y ~ age"')
     return vdp.fit(vdp.load(folder), formula, loss=loss, **given)
 
 
-def _updated(folder: Path, state: Path) -> Results:
+def _updated(folder: Path | str, state: Path) -> Results:
     """Go on from a state: which model it is stands there, and nothing that is said beside it may differ."""
     context = click.get_current_context()
     beside = {"folder", "update", "state", "save", "level", "style"}

@@ -29,6 +29,7 @@ _COMMANDS = {
     "release": "versadp.cli.release:release",
     "report": "versadp.cli.report:report",
     "schema": "versadp.cli.schema:schema",
+    "upload": "versadp.cli.upload:upload",
 }
 
 

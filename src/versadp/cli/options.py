@@ -12,6 +12,16 @@ from versadp.display.tables import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+class Place(click.Path):
+    """A path of this machine, or an address in a store, which stays as it is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a path, or the address."""
+        return value if isinstance(value, str) and "://" in value else super().convert(value, param, ctx)
+
+
+release_folder = Place(exists=True, file_okay=False, path_type=Path)  # to read
 style_option = click.option(
     "--format", "style", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print."
 )
@@ -20,7 +30,7 @@ engine_option = click.option(
     default="auto",
     show_default=True,
     metavar="WHERE",
-    help="Where the work runs: auto, local, threads, dask (a cluster of this machine), dask://host:port.",
+    help="Where the work runs: auto, local (all cores here), serial (one thread), dask (a cluster of this machine), dask://host:port.",
 )
 unit_option = click.option(
     "--unit",

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import engine_option, percentages, style_option, unit_option
+from versadp.cli.options import Place, engine_option, percentages, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.release import AGAIN, release_file
 
 
 @click.command(epilog="Example: versadp release people.csv --schema schema.toml --out released --epsilon 4")
-@click.argument("data", type=click.Path(path_type=Path), required=False)
+@click.argument("data", type=Place(path_type=Path), required=False)
 @click.option("--query", metavar="SQL", help="In place of DATA: what to ask a database for.")
 @click.option(
     "--database",
@@ -26,7 +26,7 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option(
     "--schema", type=click.Path(path_type=Path), required=True, help="Schema file; see `versadp schema init`."
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The release folder.")
+@click.option("--out", type=Place(path_type=Path), required=True, help="The release folder.")
 @click.option("--epsilon", type=float, help="Target: epsilon ...")
 @click.option("--delta", type=float, help="... and delta; without one it is pure.")
 @click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
@@ -48,7 +48,8 @@ from versadp.release.files.release import AGAIN, release_file
 def release(data: Path | None, schema: Path, out: Path, style: str, **options: Any) -> None:
     """Add noise to every record of DATA, once, and write the release to a new folder.
 
-    DATA is a Parquet, CSV or Arrow file of any size, or a folder of Parquet files; or --query says which records of a
+    DATA is a Parquet, CSV or Arrow file of any size, or a folder of Parquet files, here or in a store
+    (s3://bucket/people.parquet); or --query says which records of a
     database. If the command is interrupted, run it again: it goes on where it stopped.
     """
     mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)

@@ -8,11 +8,12 @@ import click
 
 import versadp as vdp
 from versadp.cli.fit import LOSSES, as_loss
+from versadp.cli.options import release_folder
 from versadp.inference.checks import check_level
 
 
 @click.command(epilog='Example: versadp report released --out report.html --fit "income ~ age + C(region)"')
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=release_folder)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default="report.html", show_default=True)
 @click.option("--fit", "formula", metavar="FORMULA", help='A model to show, such as "y ~ age + income".')
 @click.option("--loss", type=click.Choice(LOSSES), default="squared", show_default=True, help="Of the model.")
@@ -25,7 +26,7 @@ from versadp.inference.checks import check_level
     help="The original data, to compare with. For the provider alone: the page then holds figures without noise.",
 )
 def report(
-    folder: Path,
+    folder: Path | str,
     out: Path,
     formula: str | None,
     loss: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 import versadp as vdp
+from versadp.cli.options import Place
 from versadp.release.files.draft import draft_schema
 
 
@@ -16,9 +17,9 @@ def schema() -> None:
 
 
 @schema.command("init", epilog="Example: versadp schema init people.parquet --out schema.toml")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=Place(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Write to a file; default: print.")
-def init(data: Path, out: Path | None) -> None:
+def init(data: Path | str, out: Path | None) -> None:
     """Write a schema with the columns of DATA and their bounds left to fill in.
 
     Bounds and levels are never read off the data, which would leak them: fill in what the columns can hold.

@@ -57,7 +57,7 @@ class Seen(NamedTuple):
 
     e: Array  # (dim, n): released columns around the blocks' centres
     public: Array  # (public columns, n)
-    m: Array  # (n, p): corrected design
+    m: Array  # (n, p): corrected design, column by column
     y: Array  # (n,): corrected response
     weight: Array | None
     squares: Array  # (p, p): sum of corrected products of the design
@@ -106,23 +106,40 @@ class Expanded:
     def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
         """Return corrected columns, design and response."""
         assert records.released is not None
-        centre, weight, shift, block = self._columns
+        centre, weight, _, _ = self._columns
         model, unit = self.model, self.units.unit
-        e = records.released - (centre * unit + self.units.centre)[:, None]
+        given = np.ones((1, records.rows)) if records.design is None else model.public(records).T
+        both = np.empty((len(given) + self.units.dim, records.rows))
+        public, e = both[: len(given)], both[len(given) :]
+        public[:] = given
+        np.subtract(records.released, (centre * unit + self.units.centre)[:, None], out=e)
         e /= unit[:, None]
-        public = np.ones((1, records.rows)) if records.design is None else np.ascontiguousarray(model.public(records).T)
-        m = np.empty((records.rows, model.size))
-        m[:, model.open] = public.T
-        at = model.columns[model.noisy]
-        m[:, model.noisy] = (e[at] * weight[at, None] + centre[at, None]).T
+        at, rows = model.columns[model.noisy], np.empty((model.size, records.rows))
+        rows[model.open] = public
+        for k, j in zip(model.noisy, at, strict=True):
+            np.multiply(e[j], weight[j], out=rows[k])
+            rows[k] += centre[j]
+        m = rows.T
         at_y, (origin, scale) = model.response, model.coding
         y = model.target(records) if at_y < 0 else origin + scale * (e[at_y] * weight[at_y] + centre[at_y])
         share = records.weight
         total = float(records.rows) if share is None else share.sum()
-        squares = m.T @ (m if share is None else m * share[:, None])
-        apart = (weight - weight**2) * ((e if share is None else e * share) @ e.T) + total * shift
-        squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
+        squares = self._squares(both, share, total)
         return Seen(e, public, m, y, share, squares, total)
+
+    def _squares(self, both: Array, share: Array | None, total: float) -> Array:
+        """Return the sum of corrected products of the design `m = turn both + fixed`, by the products of `both`."""
+        model, (centre, weight, shift, block) = self.model, self._columns
+        at, first = model.columns[model.noisy], len(both) - self.units.dim
+        turn, fixed = np.zeros((model.size, len(both))), np.zeros(model.size)
+        turn[model.open, np.arange(model.open.size)] = 1.0
+        turn[model.noisy, first + at], fixed[model.noisy] = weight[at], centre[at]
+        products = both @ both.T if share is None else (both * share) @ both.T
+        beside = np.outer(turn @ (both @ np.ones(both.shape[1]) if share is None else both @ share), fixed)
+        squares = turn @ products @ turn.T + beside + beside.T + total * np.outer(fixed, fixed)
+        apart = (weight - weight**2) * products[first:, first:] + total * shift
+        squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
+        return np.asarray(squares)
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
@@ -146,7 +163,7 @@ class Expanded:
             slope[model.response] += cross * model.coding[1]
         score = np.empty_like(seen.m)
         one_coin = slope * (weight - weight**2)
-        power_scores(seen.m, seen.e, block, model.columns, level, one_coin, shift @ slope, score)
+        power_scores(seen.m.T, seen.e, block, model.columns, level, one_coin, shift @ slope, score.T)
         if seen.weight is not None:
             score *= seen.weight[:, None]
         bend = quadratic * seen.squares

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,9 @@ class Records:
 
     Attributes
     ----------
-    z : array (n, dim)
-        The noisy columns of the model in the units of the fit.
+    scaled : array (n, dim) or callable
+        The noisy columns of the model in the units of the fit, or what makes them of `released` when somebody asks:
+        closed forms work on columns as they were released. `z` is either.
     public : dict of str to array (n,)
         The numeric public columns of the model.
     design : array (n, k), optional
@@ -51,7 +53,7 @@ class Records:
         The number of each record's cluster, or of how many records it stands for.
     """
 
-    z: Array
+    scaled: Array | Callable[[Array], Array]
     public: dict[str, Array] = field(default_factory=dict)
     design: Array | None = None
     response: Array | None = None
@@ -62,14 +64,23 @@ class Records:
     @property
     def rows(self) -> int:
         """Number of records."""
-        return len(self.z)
+        return len(self.z) if self.released is None else self.released.shape[1]
+
+    @cached_property
+    def z(self) -> Array:
+        """The noisy columns in the units of the fit."""
+        if not callable(self.scaled):
+            return self.scaled
+        assert self.released is not None
+        return self.scaled(self.released)
 
     def take(self, index: NDArray[Any]) -> Records:
         """Return some of the records."""
         public = {name: column[index] for name, column in self.public.items()}
         some = {name: None if (array := getattr(self, name)) is None else array[index] for name in _BY_RECORD}
         released = None if self.released is None else self.released[:, index]
-        return replace(self, z=self.z[index], public=public, released=released, **some)
+        scaled = self.scaled if callable(self.scaled) else self.scaled[index]
+        return replace(self, scaled=scaled, public=public, released=released, **some)
 
     @classmethod
     def joined(cls, parts: list[Records]) -> Records:
@@ -81,7 +92,8 @@ class Records:
             for name in _BY_RECORD
         }
         released = None if first.released is None else np.concatenate([part.released for part in parts], axis=1)
-        return cls(np.concatenate([part.z for part in parts]), public, released=released, **some)
+        scaled = first.scaled if callable(first.scaled) else np.concatenate([part.z for part in parts])
+        return cls(scaled, public, released=released, **some)
 
 
 _BY_RECORD = ("design", "response", "weight", "label")

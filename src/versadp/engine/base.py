@@ -37,7 +37,10 @@ class Engine(Protocol):
         ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for each item, in order, holding only a few items at a time."""
+        """Yield `function(item)` for each item, in order, holding only a few items at a time.
+
+        Items with an equal `home` are about the same records: who worked on one may have kept something for the next.
+        """
         ...
 
     def sum(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Result | None:
@@ -52,9 +55,9 @@ def nearby(engine: Engine) -> Engine:
 
     Examples
     --------
-    >>> from versadp.engine import Local
-    >>> nearby(Local())
-    Local(name='local')
+    >>> from versadp.engine import Serial
+    >>> nearby(Serial())
+    Serial(name='serial')
     """
     found: Engine = getattr(engine, "nearby", engine)
     return found

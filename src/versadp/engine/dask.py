@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from versadp.engine.base import add_up
 from versadp.engine.code import code_here, differing
-from versadp.engine.local import Local, Pool, cores
+from versadp.engine.local import cores, here
 from versadp.errors import EngineError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Dask:
         self._given = None if cluster is None or isinstance(cluster, str) else cluster
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None
-        self._did: dict[int, str] = {}  # who worked on an item last, and may have kept something of it
+        self._did: dict[int, str] = {}  # who worked last on an item, or on one of its home, and may have kept something
         self._end: Callable[[], object] = bool
         if getattr(self._given, "asynchronous", False):
             raise ParameterError("a client must not be asynchronous", hint="make one with Client(address)")
@@ -78,7 +78,7 @@ class Dask:
     @property
     def nearby(self) -> Engine:
         """The engine for what is in this process's memory, and is not sent."""
-        return Pool("threads", cores()) if cores() > 1 else Local()
+        return here()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order, with at most two items a core under way."""
@@ -87,12 +87,14 @@ class Dask:
         with _Told():
             most = UNDER_WAY * max(sum(client.nthreads().values()), 1)
         try:
-            for number, sealed in enumerate(map(_sealed, items)):
-                last = self._did.get(hash(sealed))
+            for number, item in enumerate(items):
+                sealed = _sealed(item)
+                home = hash(getattr(item, "home", sealed))
+                last = self._did.get(home)
                 where = {} if last is None else {"workers": last, "allow_other_workers": True}
                 with _Told():
                     task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False, **where)
-                waiting.append((task, hash(sealed)))
+                waiting.append((task, home))
                 if len(waiting) >= most:
                     yield self._result(*waiting.popleft())
             while waiting:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from versadp.engine.base import Engine
 from versadp.engine.dask import Dask
-from versadp.engine.local import Local, Pool, cores
+from versadp.engine.local import Pool, Serial, cores, here
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -16,14 +16,10 @@ if TYPE_CHECKING:
     Factory = Callable[[], Engine]
 
 
-def _fastest() -> Engine:
-    """Return threads where there is more than one core, since that was measured to be fastest for compiled work."""
-    return Pool("threads", cores()) if cores() > 1 else Local()
-
-
 ENGINES: dict[str, Factory] = {
-    "auto": _fastest,
-    "local": Local,
+    "auto": here,
+    "local": here,
+    "serial": Serial,
     "threads": lambda: Pool("threads", cores()),
     "processes": lambda: Pool("processes", cores()),
     "dask": Dask,
@@ -62,13 +58,13 @@ def as_engine(engine: str | Engine | Any) -> Engine:
 
     Examples
     --------
-    >>> as_engine("local")
-    Local(name='local')
+    >>> as_engine("serial")
+    Serial(name='serial')
     >>> as_engine("cloud")
     Traceback (most recent call last):
     ...
     versadp.errors.ParameterError: there is no engine 'cloud'
-      hint: choose from auto, local, threads, processes, dask, or give an engine of your own
+      hint: choose from auto, local, serial, threads, processes, dask, or give an engine of your own
     >>> as_engine("dask://127.0.0.1:8786")
     Dask('127.0.0.1:8786')
     """

@@ -190,19 +190,26 @@ def of_lots(
     return [function(draw(forms, seed, number, records)) for number, records in source.read(handle)]
 
 
-class _Keeper:
-    """What this process has prepared of families, by handle; for who works for another process, in many passes."""
+class Keeper:
+    """What this process has read or prepared, by name and handle; for who works for another process, in many passes."""
 
     def __init__(self) -> None:
-        self._lock, self._lots, self._numbers = Lock(), dict[tuple[str, int], tuple[list[Prepared], int]](), 0
+        self._lock, self._lots, self._numbers = Lock(), dict[tuple[str, int], tuple[list[Any], int]](), 0
 
-    def find(self, name: str, number: int) -> list[Prepared] | None:
+    def find(self, name: str, number: int) -> list[Any] | None:
         """Return the lots of a handle, if they were kept."""
         with self._lock:
             return self._lots.get((name, number), (None, 0))[0]
 
-    def keep(self, name: str, number: int, lots: list[Prepared], numbers: int) -> None:
-        """Keep some lots in place of those of older families; what is too much is prepared again in each pass."""
+    def pop(self, name: str, number: int) -> list[Any] | None:
+        """Return the lots of a handle, if they were kept, and keep them no longer."""
+        with self._lock:
+            lots, numbers = self._lots.pop((name, number), (None, 0))
+            self._numbers -= numbers
+            return lots
+
+    def keep(self, name: str, number: int, lots: list[Any], numbers: int) -> None:
+        """Keep some lots in place of those of older names; what is too much is made again in each pass."""
         with self._lock:
             others = [key for key in self._lots if key[0] != name]
             while others and self._numbers + numbers > KEPT_NUMBERS:
@@ -212,7 +219,7 @@ class _Keeper:
                 self._numbers += numbers
 
 
-_keeper = _Keeper()
+KEEPER = Keeper()
 
 
 @dataclass(frozen=True)
@@ -228,11 +235,11 @@ class Kept:
 
     def __call__(self, handle: Any) -> list[Any]:
         """Return what the function makes of each lot of a handle."""
-        lots = _keeper.find(self.name, handle.number)
+        lots = KEEPER.find(self.name, handle.number)
         if lots is None:
             read = list(self.source.read(handle))
             lots = [draw(self.forms, self.seed, number, records) for number, records in read]
-            _keeper.keep(self.name, handle.number, lots, self.points * sum(records.rows for _, records in read))
+            KEEPER.keep(self.name, handle.number, lots, self.points * sum(records.rows for _, records in read))
         return [self.function(lot) for lot in lots]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.correction import CustomModel, RecordModel
-from versadp.engine import Local, at_work, is_far
+from versadp.engine import Serial, at_work, is_far
 from versadp.errors import ParameterError, near
 from versadp.estimation import (
     Asked,
@@ -150,9 +150,9 @@ def fit(
     random_state : int
         Of the draws.
     engine : str or Engine
-        Where the work runs: "local" or "threads"; "auto" is threads, and one thread for functions of yours. "dask"
-        starts a cluster on this machine for a release on disk, "dask://host:port" joins one, and so does a client;
-        what is in memory is worked on here.
+        Where the work runs: "local" is all cores of this machine, "serial" one thread; "auto" is "local", and
+        "serial" for functions of yours. "dask" starts a cluster on this machine for a release on disk,
+        "dask://host:port" joins one, and so does a client; what is in memory is worked on here.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def fit(
         first = problem()
         # functions of a user need not be safe on threads
         own = isinstance(first.model, CustomModel | RecordModel)
-        choice = _Choice(method, extension, draws, random_state, Local() if own and engine == "auto" else runner)
+        choice = _Choice(method, extension, draws, random_state, Serial() if own and engine == "auto" else runner)
 
         def again(given: Problem | None = None) -> Answer:
             # nothing that the fit has worked on is kept for who asks more

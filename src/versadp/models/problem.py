@@ -25,12 +25,12 @@ from versadp.correction import (
     ShareModel,
 )
 from versadp.correction.model import finite
-from versadp.engine import Local, is_far
+from versadp.engine import is_far
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
 from versadp.formula.design import CODED, MIXED, PUBLIC, Design, make_design
 from versadp.models.methods import is_expanded
-from versadp.models.source import MemorySource, Reader, ReleaseSource, is_number, public_numbers, values_of
+from versadp.models.source import Asked, MemorySource, Reader, ReleaseSource, is_number, public_numbers, values_of
 from versadp.noise.coded import code
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical, Dates, Schema
@@ -144,9 +144,12 @@ class Problem:
                 take = min(left, int(rng.hypergeometric(size, max(total - size, 0), min(left, total))))
                 chosen.append(np.sort(rng.choice(size, take, replace=False)))
                 left, total = left - take, total - size
-            asked.append((item, chosen))
-        runner = engine if engine is not None and is_far(engine) and self.source.travels else Local()
-        together = Records.joined([lot for lots in runner.map(self.source.take, asked) for lot in lots])  # type: ignore[arg-type] # items of its own
+            asked.append(Asked(item, chosen))
+        if engine is not None and is_far(engine) and self.source.travels:  # and who is far reads them next
+            taken = engine.map(self.source.take_and_keep, asked)
+        else:
+            taken = map(self.source.take, asked)
+        together = Records.joined([lot for lots in taken for lot in lots])
         # a part is in random order; all of the records are in their own
         return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
 

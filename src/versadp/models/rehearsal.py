@@ -40,4 +40,4 @@ def rehearse(sample: Records, units: Units, seed: int) -> Records:
     noise = stratified(rng, ROWS, 1, units.dim)[:, 0]
     assert units.exact_rate is not None
     noise[rng.random(ROWS) < units.exact_rate] = 0.0
-    return replace(again, z=again.z + noise)
+    return replace(again, scaled=again.z + noise)

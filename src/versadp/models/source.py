@@ -6,12 +6,15 @@ reads only the columns that the model uses. A release of moderate size is read o
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from versadp.correction.model import Records, finite
+from versadp.estimation.family import KEEPER
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
 from versadp.release.path.dates import from_dates
 
@@ -86,10 +89,10 @@ class Reader:
         if self.coding is not None:
             assert self.design is not None
             response = self.coding(finite(self.design.response_at(public)))
-        released = np.array(noisy).reshape(self.units.dim, rows) if self.raw else None
-        # blocks know what is missing; where a fit starts it lies in the middle
-        known = [np.where(np.isnan(x), m, x) if self.raw else x for x, m in zip(noisy, self.units.middle, strict=True)]
-        return Records(self.units.from_columns(known, rows), public, design, response, weight, released)
+        if not self.raw:
+            return Records(self.units.from_columns(noisy, rows), public, design, response, weight)
+        released = np.array(noisy).reshape(self.units.dim, rows)
+        return Records(partial(_scaled, self.units), public, design, response, weight, released)
 
     def _noisy(self, table: Any, name: str) -> Array:
         if name in self.dates:
@@ -119,6 +122,24 @@ class Numbered(NamedTuple):
     weights: Array | None = None
     labels: Array | None = None
 
+    @property
+    def home(self) -> tuple[str, int]:
+        """Whose records these are, wherever they are asked for."""
+        return self.handle.file, self.handle.group
+
+
+class Asked(NamedTuple):
+    """Some records of each lot of a handle."""
+
+    item: Any
+    chosen: list[NDArray[np.int64]]
+
+    @property
+    def home(self) -> tuple[str, int]:
+        """Whose records these are."""
+        home: tuple[str, int] = self.item.home
+        return home
+
 
 @dataclass(frozen=True)
 class ReleaseSource:
@@ -128,6 +149,7 @@ class ReleaseSource:
     reader: Reader
     weights: Array | None = None
     labels: Array | None = None
+    _name: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
 
     @property
     def rows(self) -> int:
@@ -151,6 +173,9 @@ class ReleaseSource:
 
     def read(self, item: Numbered) -> Iterator[tuple[int, Records]]:
         """Yield the records of a handle, lot by lot, each with its number."""
+        if (kept := KEEPER.pop(self._name, item.number)) is not None:
+            yield from kept
+            return
         table = self.release.read(item.handle, self.reader.columns)
         for k, start in enumerate(range(0, item.handle.rows, LOT_ROWS)):
             some, own = table.slice(start, LOT_ROWS).combine_chunks(), slice(start, start + LOT_ROWS)
@@ -163,7 +188,7 @@ class ReleaseSource:
 
     def labelled(self, labels: Array) -> ReleaseSource:
         """Return the same records, each with a label."""
-        return replace(self, labels=labels)
+        return replace(self, labels=labels, _name=secrets.token_hex(8))
 
     def kept(self) -> MemorySource | ReleaseSource:
         """Return the same records in memory, if they are not too many."""
@@ -176,10 +201,15 @@ class ReleaseSource:
         rows = item.handle.rows
         return [min(LOT_ROWS, rows - start) for start in range(0, rows, LOT_ROWS)]
 
-    def take(self, asked: tuple[Numbered, list[NDArray[np.int64]]]) -> list[Records]:
+    def take(self, asked: Asked) -> list[Records]:
         """Return some records of each lot of a handle."""
-        item, chosen = asked
-        return [lot.take(some) for (_, lot), some in zip(self.read(item), chosen, strict=True)]
+        return [lot.take(some) for (_, lot), some in zip(self.read(asked.item), asked.chosen, strict=True)]
+
+    def take_and_keep(self, asked: Asked) -> list[Records]:
+        """Return some records of each lot of a handle, and keep all of them for whoever reads them next, here."""
+        lots = list(self.read(asked.item))
+        KEEPER.keep(self._name, asked.item.number, lots, asked.item.handle.rows * (len(self.reader.columns) + 2))
+        return [lot.take(some) for (_, lot), some in zip(lots, asked.chosen, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -210,10 +240,11 @@ class MemorySource:
         """Return how many records a lot has."""
         return [self.lots[item].rows]
 
-    def take(self, asked: tuple[int, list[NDArray[np.int64]]]) -> list[Records]:
+    def take(self, asked: Asked) -> list[Records]:
         """Return some records of a lot."""
-        item, (some,) = asked
-        return [self.lots[item].take(some)]
+        return [self.lots[asked.item].take(asked.chosen[0])]
+
+    take_and_keep = take
 
     def kept(self) -> MemorySource:
         """Return the same."""
@@ -224,6 +255,12 @@ class MemorySource:
         ends = np.cumsum([lot.rows for lot in self.lots])[:-1]
         parts = zip(self.lots, np.split(labels, ends), strict=True)
         return MemorySource(tuple(replace(lot, label=own) for lot, own in parts))
+
+
+def _scaled(units: Units, released: Array) -> Array:
+    """Return columns in the units of the fit; what is missing, of which blocks know, lies in the middle."""
+    known = [np.where(np.isnan(x), m, x) for x, m in zip(released, units.middle, strict=True)]
+    return units.from_columns(known, released.shape[1])
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:

@@ -312,17 +312,21 @@ class Release:
         return (frame, sample.weight, sample.record) if return_record else (frame, sample.weight)
 
     def save(self, path: str | Path) -> None:
-        """Write the release to a new folder: Parquet parts and a manifest, readable by anyone."""
-        from versadp.release.folder.folder import write_folder
+        """Write the release to a new folder: Parquet parts and a manifest, readable by anyone.
 
-        write_folder(path, self)
+        An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
+        were appended to it, the same call puts what is new (`docs/sources.md`).
+        """
+        from versadp.release.folder.folder import Folder, write_folder
+
+        write_folder(path, self, self._source if isinstance(self._source, Folder) else None)
 
     def _table(self) -> Table:
         return read_table(self.frame, self.mechanism.schema, released=True)
 
 
-def load(path: str | Path) -> Release:
-    """Open a release folder; records are read when they are asked for.
+def load(path: str | os.PathLike[str]) -> Release:
+    """Open a release folder, also one in a store (`s3://bucket/folder`); records are read when they are asked for.
 
     Examples
     --------
@@ -345,7 +349,7 @@ def as_release(given: Any) -> Release:
     if isinstance(given, Release):
         return given
     if isinstance(given, str | os.PathLike):
-        return load(inputs.path(given, "the folder of a release"))
+        return load(given)
     if hasattr(given, "columns") or isinstance(given, dict):
         raise ParameterError(
             f"a {type(given).__name__} is no release: nobody knows what noise its columns have",

@@ -33,7 +33,7 @@ class Job(NamedTuple):
 
 def by_versadp(regime: Regime, release: vdp.Release, options: dict[str, Any]) -> vdp.Results:
     """Fit a release as an analyst would, with nothing but defaults."""
-    return vdp.fit(release, regime.formula, loss=regime.loss, engine="local", **options)
+    return vdp.fit(release, regime.formula, loss=regime.loss, engine="serial", **options)
 
 
 def replicate(job: Job) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def replicate(job: Job) -> dict[str, Any]:
     noise, draws = (int(number) for number in rng.integers(2**31, size=2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsecureWarning)
-        release = regime.mechanism().release(pa.table(records), insecure_seed=noise, engine="local")
+        release = regime.mechanism().release(pa.table(records), insecure_seed=noise, engine="serial")
     changed, options = (release, {}) if regime.misuse is None else regime.misuse.change(release)
     start = time.perf_counter()
     answer = _asked(job, changed, options | {"random_state": draws})

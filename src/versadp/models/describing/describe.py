@@ -71,7 +71,7 @@ def describe(
     layout = Layout.of(opened)
     with at_work(engine) as given:
         if given.name == "processes":
-            raise ParameterError("describe does not run on processes", hint="use 'threads' or 'local'")
+            raise ParameterError("describe does not run on processes", hint="use 'local' or 'serial'")
         runner = given if opened.on_disk else nearby(given)
         found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
     gathered = no_records(layout) if found is None else Gathered(*found)

@@ -16,6 +16,7 @@ from pyarrow import compute
 
 from versadp.errors import DataError
 from versadp.release.path.columns import EXACT_INTEGER
+from versadp.release.store import Stored
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from versadp.schema import Schema
 
+    Place = Path | Stored
     Types = dict[str, pa.DataType]
     Batches = Iterator[tuple[pa.RecordBatch, float]]
 
@@ -32,11 +34,26 @@ _BUFFER = 2**20
 _PLACES = 2**17  # rows that are read together
 
 
+def opened(path: Place) -> Any:
+    """Return what arrow opens: a path, or an object of a store, open."""
+    return path.open() if isinstance(path, Stored) else path
+
+
+def mapped(path: Place) -> Any:
+    """Return an open file, of this machine as it lies in memory."""
+    return path.open() if isinstance(path, Stored) else pa.memory_map(str(path))
+
+
+def size_of(path: Place) -> int:
+    """Return how many bytes a file has."""
+    return (path.size() or 0) if isinstance(path, Stored) else path.stat().st_size
+
+
 class Format(NamedTuple):
     """A kind of file: `look` gives its columns, and its rows if it says so; `read` its batches and the share read."""
 
-    look: Callable[[Path, Types], tuple[pa.Schema, int | None]]
-    read: Callable[[Path, int, Types], Batches]
+    look: Callable[[Place, Types], tuple[pa.Schema, int | None]]
+    read: Callable[[Place, int, Types], Batches]
 
 
 def text_types(schema: Schema) -> Types:
@@ -63,21 +80,21 @@ def _bare(columns: pa.Schema) -> pa.Schema:
     return pa.schema([pa.field(name, kind) for name, kind in zip(columns.names, columns.types, strict=True)])
 
 
-def _look_parquet(path: Path, _: Types) -> tuple[pa.Schema, int | None]:
-    with pq.ParquetFile(path) as file:
+def _look_parquet(path: Place, _: Types) -> tuple[pa.Schema, int | None]:
+    with pq.ParquetFile(opened(path)) as file:
         return _bare(file.schema_arrow), file.metadata.num_rows
 
 
-def _read_parquet(path: Path, rows: int, _: Types) -> Batches:
+def _read_parquet(path: Place, rows: int, _: Types) -> Batches:
     # a buffer makes arrow read a row group piece by piece, so that one of any size fits into memory
-    with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+    with pq.ParquetFile(opened(path), buffer_size=_BUFFER, pre_buffer=False) as file:
         for batch in file.iter_batches(rows):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=_bare(batch.schema)), 0.0
 
 
-def read_places(path: Path, start: int, stop: int) -> Iterator[pa.RecordBatch]:
+def read_places(path: Place, start: int, stop: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a Parquet file from one to another; row groups outside are not read."""
-    with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+    with pq.ParquetFile(opened(path), buffer_size=_BUFFER, pre_buffer=False) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
         ends = np.cumsum(sizes)
         groups = [group for group, end in enumerate(ends) if end > start and end - sizes[group] < stop]
@@ -90,7 +107,7 @@ def read_places(path: Path, start: int, stop: int) -> Iterator[pa.RecordBatch]:
                 yield pa.RecordBatch.from_arrays(some.columns, schema=_bare(some.schema))
 
 
-def _open_csv(path: Path, types: Types) -> Any:
+def _open_csv(path: Place, types: Types) -> Any:
     """Open a text file; dates that the schema does not know are public, or refused later, and stay text."""
     reader = _try_csv(path, types)
     found = [field.name for field in reader.schema if pa.types.is_temporal(field.type)]
@@ -101,22 +118,22 @@ def _open_csv(path: Path, types: Types) -> Any:
     return _try_csv(path, types | dates)
 
 
-def _try_csv(path: Path, types: Types) -> Any:
+def _try_csv(path: Place, types: Types) -> Any:
     return pc.open_csv(
-        path,
+        opened(path),
         read_options=pc.ReadOptions(block_size=_CSV_BLOCK),
         parse_options=pc.ParseOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ","),
         convert_options=pc.ConvertOptions(column_types=types, check_utf8=True),
     )
 
 
-def _look_csv(path: Path, types: Types) -> tuple[pa.Schema, int | None]:
+def _look_csv(path: Place, types: Types) -> tuple[pa.Schema, int | None]:
     with _open_csv(path, types) as reader:
         return _bare(reader.schema), None
 
 
-def _read_csv(path: Path, rows: int, types: Types) -> Batches:
-    size, seen = max(path.stat().st_size, 1), 0
+def _read_csv(path: Place, rows: int, types: Types) -> Batches:
+    size, seen = max(size_of(path), 1), 0
     with _open_csv(path, types) as reader:
         for batch in reader:
             _refuse_line_breaks(batch, path)
@@ -125,7 +142,7 @@ def _read_csv(path: Path, rows: int, types: Types) -> Batches:
                 yield batch.slice(start, rows), min(seen / size, 1.0)
 
 
-def _refuse_line_breaks(batch: pa.RecordBatch, path: Path) -> None:
+def _refuse_line_breaks(batch: pa.RecordBatch, path: Place) -> None:
     """Refuse text with a line break: a quote that is never closed swallows the records behind it, private and all."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_string(column.type):
@@ -137,25 +154,25 @@ def _refuse_line_breaks(batch: pa.RecordBatch, path: Path) -> None:
                 )
 
 
-def _look_arrow(path: Path, _: Types) -> tuple[pa.Schema, int | None]:
-    with pa.memory_map(str(path)) as memory, pi.open_file(memory) as file:
+def _look_arrow(path: Place, _: Types) -> tuple[pa.Schema, int | None]:
+    with mapped(path) as memory, pi.open_file(memory) as file:
         # counting rows reads the head of every batch, so that a file that was cut short is noticed now
         return _bare(file.schema), sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
 
 
-def _read_arrow(path: Path, rows: int, _: Types) -> Batches:
-    with pa.memory_map(str(path)) as memory, pi.open_file(memory) as file:
+def _read_arrow(path: Place, rows: int, _: Types) -> Batches:
+    with mapped(path) as memory, pi.open_file(memory) as file:
         yield from _sliced((file.get_batch(i) for i in range(file.num_record_batches)), rows, lambda: 0.0)
 
 
-def _look_stream(path: Path, _: Types) -> tuple[pa.Schema, int | None]:
-    with pa.memory_map(str(path)) as memory, pi.open_stream(memory) as stream:
+def _look_stream(path: Place, _: Types) -> tuple[pa.Schema, int | None]:
+    with mapped(path) as memory, pi.open_stream(memory) as stream:
         return _bare(stream.schema), None
 
 
-def _read_stream(path: Path, rows: int, _: Types) -> Batches:
-    size = max(path.stat().st_size, 1)
-    with pa.memory_map(str(path)) as memory, pi.open_stream(memory) as stream:
+def _read_stream(path: Place, rows: int, _: Types) -> Batches:
+    size = max(size_of(path), 1)
+    with mapped(path) as memory, pi.open_stream(memory) as stream:
         yield from _sliced(stream, rows, lambda: memory.tell() / size)
 
 

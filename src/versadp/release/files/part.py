@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from versadp.engine import Local
+from versadp.engine import Serial
 from versadp.errors import DataError, KeyMaterialError, StateError
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
@@ -57,7 +57,7 @@ class Job:
     apart: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise KeyMaterialError("a job holds secrets and cannot be pickled", hint="use the engine 'threads' or 'local'")
+        raise KeyMaterialError("a job holds secrets and cannot be pickled", hint="use the engine 'local' or 'serial'")
 
     def path(self, piece: Piece) -> Path:
         """Return the part's file."""
@@ -133,7 +133,7 @@ def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table 
 def _groups(
     job: Job, piece: Piece, digest: PartDigest, outside: Counter[str], alike: list[pa.Table | None]
 ) -> Iterator[pa.Table]:
-    layout, engine, done = job.mechanism.layout, Local(), 0
+    layout, engine, done = job.mechanism.layout, Serial(), 0
     for table, at in _tables(job, piece, outside, alike):
         rows = slice(done, done + table.rows)
         versions = None if piece.people is None else piece.people[rows, VERSION]

@@ -93,9 +93,10 @@ def release_file(
     batch_rows : int
         Records read at a time; what is released does not depend on it.
     engine : str or Engine
-        Where the work runs: "auto", "local" or "threads"; "dask", "dask://host:port" or a client of a cluster whose
-        workers see the same folders: they read the key in the state folder, and it is never sent. People with an id,
-        and files other than Parquet, are read and noised here, and sorted there.
+        Where the work runs: "auto" and "local" are all cores of this machine, "serial" is one thread; "dask",
+        "dask://host:port" or a client of a cluster whose workers see the same folders: they read the key in the
+        state folder, and it is never sent. People with an id, and files other than Parquet, are read and noised here,
+        and sorted there.
     progress : callable, optional
         Called with the share of the data that has been read.
 

@@ -58,7 +58,7 @@ class Feed:
         if as_engine(self.engine).name == "processes":
             raise ParameterError(
                 "files are released on threads: keys are not sent to other processes",
-                hint="engine 'threads' or 'local'",
+                hint="engine 'local' or 'serial'",
             )
 
 

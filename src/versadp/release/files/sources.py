@@ -8,22 +8,24 @@ released.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from versadp import inputs
-from versadp.errors import DataError
-from versadp.release.files.formats import FORMATS, read_places, text_types
+from versadp.errors import DataError, VersadpError
+from versadp.release.files.formats import FORMATS, read_places, size_of, text_types
 from versadp.release.files.queries import Query, open_query
 from versadp.release.path.table import read_table
+from versadp.release.store import Stored, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from versadp.release.files.formats import Place
     from versadp.release.files.queries import Rows
     from versadp.schema import Schema
 
@@ -38,7 +40,7 @@ class InputFiles:
     """One or more files of one kind with the same columns; made by `open_source`."""
 
     kind: str
-    files: tuple[Path, ...]
+    files: tuple[Place, ...]
     rows: int | None
     columns: pa.Schema
     _types: dict[str, pa.DataType]
@@ -46,7 +48,7 @@ class InputFiles:
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Yield the records in batches of at most `rows`, each with the share of the whole that is then read."""
-        done, sizes = 0, [path.stat().st_size for path in self.files]
+        done, sizes = 0, [size_of(path) for path in self.files]
         for number, path in enumerate(self.files):
             with _Reading(path, self.kind):
                 for whole, share in FORMATS[self.kind].read(path, rows, self._types):
@@ -96,14 +98,14 @@ def _without(batch: pa.RecordBatch, omitted: tuple[str, ...]) -> pa.RecordBatch:
 class _Reading:
     """Turns what arrow and the system say about a damaged file into our error, without their words."""
 
-    def __init__(self, path: Path, kind: str) -> None:
+    def __init__(self, path: Place, kind: str) -> None:
         self._path, self._kind = path, kind
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, _DAMAGED) and not isinstance(problem, DataError):
+        if isinstance(problem, _DAMAGED) and not isinstance(problem, VersadpError):
             # raised anew and not chained: arrow's message would show what stands in the file
             if name := _unread(self._path, str(problem)):
                 raise DataError(
@@ -117,12 +119,13 @@ class _Reading:
             ) from None
 
 
-def _unread(path: Path, words: str) -> str | None:
+def _unread(path: Place, words: str) -> str | None:
     """Return the name of the column of a text file that could not be read, if arrow's words tell its number."""
     found = re.match(r"In CSV column #(\d+):( Row #\d+:)? CSV conversion error", words)
     if found is None:
         return None
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+    with path.open() if isinstance(path, Stored) else path.open("rb") as raw:
+        file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
         names = next(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
     return names[int(found[1])] if int(found[1]) < len(names) else None
 
@@ -137,7 +140,7 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     schema : Schema, optional
         Says how text in a CSV file is to be read.
     """
-    place = inputs.path(path, "a file of data, or a folder of Parquet files")
+    place = place_of(path, "a file of data, or a folder of Parquet files")
     kind, files = _find(place)
     types = {} if schema is None else text_types(schema)
     first: pa.Schema | None = None
@@ -168,7 +171,9 @@ def open_fitting(path: str | Path | Query, schema: Schema) -> InputFiles | Rows:
     return source
 
 
-def _find(place: Path) -> tuple[str, tuple[Path, ...]]:
+def _find(place: Place) -> tuple[str, tuple[Place, ...]]:
+    if isinstance(place, Stored):
+        return _find_stored(place)
     try:
         if place.is_dir():
             return "Parquet", _parquet_files(place)
@@ -184,16 +189,28 @@ def _find(place: Path) -> tuple[str, tuple[Path, ...]]:
     raise DataError(f"there is no file {place.name!r}", hint="give a file, or a folder of Parquet files")
 
 
-def _unopened(path: Path, problem: OSError) -> DataError:
+def _find_stored(place: Stored) -> tuple[str, tuple[Place, ...]]:
+    if place.size() is not None:
+        return _kind(place), (place,)
+    if place.is_dir():
+        return "Parquet", _all_parquet(place, place.files(".parquet"))
+    raise DataError(f"there is nothing at {place}", hint="give an object, or a folder of Parquet files")
+
+
+def _unopened(path: Place, problem: OSError) -> DataError:
     return DataError(
         f"{path.name[:99]!r} cannot be opened ({type(problem).__name__})", hint="check path and permissions"
     )
 
 
-def _parquet_files(place: Path) -> tuple[Path, ...]:
+def _parquet_files(place: Path) -> tuple[Place, ...]:
     found = sorted(
         path for path in place.rglob("*.parquet") if not any(p.startswith(".") for p in path.relative_to(place).parts)
     )
+    return _all_parquet(place, found)
+
+
+def _all_parquet(place: Place, found: Sequence[Place]) -> tuple[Place, ...]:
     if not found:
         raise DataError(f"there is no Parquet file in {place.name!r}", hint="give a file, or a folder of Parquet files")
     for path in found:
@@ -202,9 +219,9 @@ def _parquet_files(place: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _kind(path: Path) -> str:
+def _kind(path: Place) -> str:
     try:
-        with path.open("rb") as file:
+        with path.open() if isinstance(path, Stored) else path.open("rb") as file:
             head = file.read(8)
     except OSError as problem:
         raise _unopened(path, problem) from None

@@ -1,4 +1,4 @@
-"""A release on disk: Parquet parts and a manifest.
+"""A release on disk, or in a store: Parquet parts and a manifest.
 
 A folder is read whole, batch by batch, or by handles: one small object a Parquet row group, that can be sent to
 another process and read there. Whichever way, a part's digest is checked before its records are used.
@@ -9,9 +9,8 @@ from __future__ import annotations
 import secrets
 import shutil
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +19,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from versadp import inputs
+from versadp.engine import Pool
 from versadp.errors import ParameterError, ReleaseError, VersadpError
 from versadp.release.durable import sync_file, sync_folder
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
+from versadp.release.folder.putting import put_release
+from versadp.release.folder.shelf import DAMAGED, InStore, OnDisk, footer_of, shelf_of
 from versadp.release.path.order import lot_start, lots_of, row_hash
+from versadp.release.store import Stored, is_stored, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from os import PathLike
+    from pathlib import Path
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
 PART_ROWS = 2**20
 MOST_BYTES = 2**30
-DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, MemoryError)
+ASKED = 8  # requests to a store at a time
 # parts whose bytes this process has looked at, each with the opening of its folder: a folder that is opened anew is
 # looked at anew, copies of one that were sent to a process are not
 _checked: set[tuple[str, str]] = set()
@@ -80,13 +85,13 @@ class Folder:
     Handle(file='part-00000.parquet', group=0, first=0, rows=2) {'y': [0, 1]}
     """
 
-    path: Path
+    shelf: OnDisk | InStore
     manifest: Manifest
     _opening: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as a name: whoever works on it reads the manifest, once, and refuses another than this."""
-        return _reopened, (str(self.path), self.manifest.digest, self._opening)
+        return _reopened, (self.shelf, self.manifest.digest, self._opening)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -125,20 +130,20 @@ class Folder:
     @property
     def where(self) -> str:
         """Where the records are."""
-        return "on disk"
+        return self.shelf.where
 
-    @property
+    @cached_property
     def types(self) -> pa.Schema:
         """Names and types of the columns, from the footer of the first part."""
         with _Reading():
-            return pq.read_schema(self.path / self.manifest.parts[0].name)
+            return self.shelf.footer(self.manifest.parts[0]).schema.to_arrow_schema()
 
     def handles(self) -> tuple[Handle, ...]:
         """Return a handle for every row group, in the order of the records; only footers are read."""
         handles: list[Handle] = []
         first = 0
-        for part in self.manifest.parts:
-            groups = _group_rows(self.path / part.name)
+        for part, footer in zip(self.manifest.parts, _footers(self.shelf, self.manifest), strict=True):
+            groups = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
             if sum(groups) != part.rows:
                 raise spoilt(f"{part.name} has other records than the manifest says")
             for group, rows in enumerate(groups):
@@ -154,6 +159,8 @@ class Folder:
             raise ParameterError(f"the release has no part {handle.file!r}", hint="take handles from this folder")
         with _Reading(), self._file(part) as file:
             table = unpacked(file.read_row_group(handle.group, columns=names))
+        if table.num_rows != handle.rows:  # its footer was another when handles were made
+            raise spoilt(f"{part.name} was changed after release")
         return table if names is None else table.select(names)
 
     def _names(self, columns: Sequence[str] | None) -> list[str] | None:
@@ -167,13 +174,13 @@ class Folder:
         """Open a part; texts stay in their dictionaries, each once, until it is known how long they are together."""
         return pq.ParquetFile(self._check(part), read_dictionary=list(self.mechanism.schema.columns))
 
-    def _check(self, part: PartFile) -> Path:
-        """Return the part's path once its bytes are what the manifest says."""
-        if (self._opening, part.name) not in _checked:
-            if not part.is_intact(self.path):
-                raise spoilt(f"{part.name} was changed after release")
-            _checked.add((self._opening, part.name))
-        return self.path / part.name
+    def _check(self, part: PartFile) -> Any:
+        """Return the part, or where it is, once its bytes are what the manifest says."""
+        if (self._opening, part.name) in _checked:
+            return self.shelf.again(part)
+        _check_footer(part, footer_of(part, self.shelf.opened(part)), self.mechanism.schema.columns)
+        _checked.add((self._opening, part.name))
+        return self.shelf.again(part)
 
 
 def unpacked(rows: Any) -> Any:
@@ -190,26 +197,32 @@ def unpacked(rows: Any) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _reopened(path: str, digest: str, opening: str) -> Folder:
-    manifest = read_manifest(Path(path))
+def _reopened(shelf: OnDisk | InStore, digest: str, opening: str) -> Folder:
+    manifest = read_manifest(shelf)
     if manifest.digest != digest:
         raise spoilt("the release was replaced or appended to while it was being read")
-    return Folder(Path(path), manifest, opening)
+    return Folder(shelf, manifest, opening)
 
 
-def open_folder(path: str | Path) -> Folder:
-    """Read a release folder's manifest and check it."""
-    folder = inputs.path(path, "the folder of a release")
-    manifest = read_manifest(folder)
-    for part in manifest.parts:
-        if not part.is_in(folder):
-            raise spoilt(f"{part.name} is missing, has another size or is a link to somewhere else")
-        _check_footer(folder / part.name, part.rows, manifest.mechanism.schema.columns)
-    return Folder(folder.absolute(), manifest)
+def open_folder(path: str | PathLike[str] | Stored) -> Folder:
+    """Read a release's manifest and check it, and the ends of its parts."""
+    shelf = shelf_of(place_of(path, "the folder of a release"))
+    manifest = read_manifest(shelf)
+    for part, footer in zip(manifest.parts, _footers(shelf, manifest), strict=True):
+        _check_footer(part, footer, manifest.mechanism.schema.columns)
+    return Folder(shelf, manifest)
 
 
-def write_folder(path: str | Path, release: Release) -> None:
-    """Write a release to a new folder; it appears whole or not at all."""
+def _footers(shelf: OnDisk | InStore, manifest: Manifest) -> Iterator[Any]:
+    """Yield the footers of all parts; a store is asked for several at a time."""
+    return Pool("threads", ASKED).map(shelf.footer, manifest.parts) if shelf.slow else map(shelf.footer, manifest.parts)
+
+
+def write_folder(path: str | Path | Stored, release: Release, folder: Folder | None = None) -> None:
+    """Write a release, which may be that of a folder, to a new folder; it appears whole or not at all."""
+    if is_stored(path):
+        put_release(Stored.at(str(path)), release, folder)
+        return
     target = inputs.path(path, "a new folder")
     if target.exists():
         raise ReleaseError(f"{str(target)!r} exists already", hint="a release is written once: choose a new folder")
@@ -248,29 +261,15 @@ def _cuts(table: pa.Table, order: Order, rows: int) -> list[int]:
     return [*np.searchsorted(hashes, starts).tolist(), len(table)]
 
 
-def _check_footer(path: Path, rows: int, columns: Collection[str]) -> None:
+def _check_footer(part: PartFile, footer: Any, columns: Collection[str]) -> None:
     """Refuse a part of which more would come out than one of ours can hold: by rows, and by the size of its pages."""
-    footer = _footer(path)
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-    if footer.num_rows != rows or sum(group.num_rows for group in groups) != rows:
-        raise spoilt(f"{path.name} has other records than the manifest says")
+    if footer.num_rows != part.rows or sum(group.num_rows for group in groups) != part.rows:
+        raise spoilt(f"{part.name} has other records than the manifest says")
     # a part of a sorted release holds a share of all hashes, and so any number of records that are alike
     if footer.num_columns != len(columns) or any(group.num_rows > GROUP_ROWS for group in groups):
-        raise spoilt(f"{path.name} has more records or columns than versadp writes into a part")
+        raise spoilt(f"{part.name} has more records or columns than versadp writes into a part")
     if {footer.schema.column(number).path for number in range(footer.num_columns)} != set(columns):
-        raise spoilt(f"{path.name} has other columns than the manifest says")
+        raise spoilt(f"{part.name} has other columns than the manifest says")
     if any(group.total_byte_size > MOST_BYTES for group in groups):
-        raise spoilt(f"{path.name} would unpack to more than {MOST_BYTES // 2**20} MiB a group")
-
-
-def _footer(path: Path) -> Any:
-    try:
-        return pq.read_metadata(path)
-    except DAMAGED:
-        raise spoilt(f"{path.name} was changed after release") from None
-
-
-def _group_rows(path: Path) -> list[int]:
-    """Return the number of records of each row group, off the footer."""
-    footer = _footer(path)
-    return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+        raise spoilt(f"{part.name} would unpack to more than {MOST_BYTES // 2**20} MiB a group")

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
@@ -21,7 +22,8 @@ from versadp.release.path.order import KEPT, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+
+    from versadp.release.folder.shelf import Shelf
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 64 * 2**20
@@ -157,22 +159,31 @@ class Manifest:
         create(folder / MANIFEST, text.encode(), mode=0o666)
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read a folder's manifest and check it; of the parts only what it says about them."""
+def read_manifest(folder: Path | Shelf) -> Manifest:
+    """Read a release's manifest and check it; of the parts only what it says about them."""
+    from versadp.release.folder.shelf import OnDisk
+
+    shelf = OnDisk(folder) if isinstance(folder, Path) else folder
     try:
-        if not is_inside(folder, MANIFEST):
-            raise spoilt("the manifest is a link to somewhere else")
-        data = inputs.json_value(inputs.file_bytes(folder / MANIFEST, MAX_MANIFEST))
-    except (OSError, RuntimeError):  # RuntimeError for links that go round
+        text = shelf.manifest()
+    except (OSError, RuntimeError) as problem:  # RuntimeError for links that go round
+        if isinstance(problem, VersadpError):  # a store that does not answer
+            raise
         raise ReleaseError(
-            f"{str(folder)!r} is not a release folder: it has no readable {MANIFEST}",
+            f"{str(shelf)!r} is not a release folder: it has no readable {MANIFEST}",
             hint="give the folder that versadp wrote",
         ) from None
+    return parse_manifest(text)
+
+
+def parse_manifest(text: bytes) -> Manifest:
+    """Return the manifest that a text is."""
+    try:
+        return Manifest.from_dict(inputs.json_value(text))
     except ReleaseError:
         raise
     except ValueError:
         raise spoilt("the manifest is not valid JSON of finite numbers") from None
-    return Manifest.from_dict(data)
 
 
 def is_inside(folder: Path, name: str) -> bool:

@@ -1,0 +1,72 @@
+"""A release into a store: parts first, each in one step under its own name, the manifest last.
+
+A store renames nothing, so there is no folder that appears whole; but a release is what its manifest names, and until
+the manifest is there nobody sees one. Whoever is stopped does the same again: the same bytes come under the same names.
+A release that was appended to keeps its parts and gets new ones, so its manifest is replaced in one step too, and who
+reads meanwhile finds the old one and all that it names.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from versadp.errors import ReleaseError
+from versadp.release.checkpoints import reached
+from versadp.release.folder.manifest import MANIFEST, Manifest, parse_manifest
+from versadp.release.folder.shelf import InStore
+from versadp.release.store import PIECE
+
+if TYPE_CHECKING:
+    from versadp.release.folder.folder import Folder
+    from versadp.release.folder.shelf import Shelf
+    from versadp.release.release import Release
+    from versadp.release.store import Stored
+
+
+def put_release(target: Stored, release: Release, folder: Folder | None) -> None:
+    """Put a release into a store; one in memory is written out first, so that its bytes are those of a folder."""
+    if folder is not None:
+        _put(target, folder.shelf, folder.manifest)
+        return
+    from versadp.release.folder.folder import open_folder, write_folder
+
+    with tempfile.TemporaryDirectory(prefix="versadp-") as place:
+        write_folder(Path(place, "released"), release)
+        made = open_folder(Path(place, "released"))
+        _put(target, made.shelf, made.manifest)
+
+
+def _put(target: Stored, shelf: Shelf, manifest: Manifest) -> None:
+    there, text = _there(target), shelf.manifest()
+    if parse_manifest(text).digest != manifest.digest:
+        raise ReleaseError("the release was replaced or appended to meanwhile", hint="load it again")
+    if there is not None and there.digest == manifest.digest:
+        return
+    known = () if there is None else there.parts
+    if there is not None and (there.mechanism != manifest.mechanism or manifest.parts[: len(known)] != known):
+        raise ReleaseError(f"{str(target)!r} has another release already", hint="choose a new address")
+    for part in manifest.parts[len(known) :]:
+        found = shelf.opened(part)
+        data = found.read_bytes() if isinstance(found, Path) else _read(found)
+        (target / part.name).put(data)
+        reached("part put")
+    (target / MANIFEST).put(text)
+    reached("manifest put")
+
+
+def _there(target: Stored) -> Manifest | None:
+    """Return the manifest that is there already; what cannot be read as one is in nobody's way but its owner's."""
+    try:
+        return parse_manifest(InStore(target).manifest())
+    except FileNotFoundError:
+        return None
+
+
+def _read(file: object) -> bytes:
+    pieces = []
+    with file as opened:  # type: ignore[attr-defined] # a file of arrow's
+        while data := opened.read(PIECE):
+            pieces.append(data)
+    return b"".join(pieces)
