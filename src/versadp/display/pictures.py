@@ -124,14 +124,26 @@ def _bars(axes: Any, drawn: Bars, label: str) -> None:
     places, heights, ends, widths = drawn
     texts = [short(each) for each in places] if any(isinstance(each, str) for each in places) else None
     at = np.arange(len(places)) if texts else places
-    axes.bar(at, heights, width=widths, color="0.75", label=label)
+    axes.bar(at, heights, width=widths, color="0.75", edgecolor="white", linewidth=0.6, label=label)
     axes.vlines(at, ends[:, 0], ends[:, 1], color="0.2", linewidth=1.0)
     if texts:
         turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, texts)) > 40 else {}
         axes.set_xticks(at)
         axes.set_xticklabels(texts, parse_math=False, **turned)
     else:
-        axes.locator_params(axis="x", nbins=5)
+        _few_ticks(axes, at)
+
+
+def _few_ticks(axes: Any, at: Any) -> None:
+    """Put a tick under each of a few whole numbers, and some elsewhere; thousands are set apart."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    if len(at) <= 6 and all(float(each).is_integer() for each in at):
+        axes.set_xticks(at)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+    if max(map(abs, axes.get_xlim())) >= 1e4:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
 
 
 def short(text: Any, most: int = SHORT) -> str:
