@@ -207,7 +207,7 @@ def estimates_apart(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, 
     -------
     matplotlib.figure.Figure
     """
-    figure = new_figure(5.0, 1.0 + 0.85 * len(names))
+    figure = new_figure(6.0, 1.1 + 0.85 * len(names))
     every = figure.subplots(len(names), 1, squeeze=False).ravel()
     for j, (axes, name) in enumerate(zip(every, names, strict=True)):
         one = {label: (centre[j : j + 1], ends[j : j + 1]) for label, (centre, ends) in drawn.items()}
@@ -215,8 +215,10 @@ def estimates_apart(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, 
         axes.locator_params(axis="x", nbins=5)
         axes.set_yticks([])
         axes.set_title(short(name, 48), parse_math=False, loc="left", fontsize="medium")
-        axes.get_legend().remove()
-    every[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(drawn), frameon=False, fontsize="small")
+        if axes.get_legend() is not None:
+            axes.get_legend().remove()
+    marks, labels = every[0].get_legend_handles_labels()
+    figure.legend(marks, labels, loc="outside upper right", ncols=len(drawn), frameon=False)
     if title:
         figure.suptitle(title, parse_math=False)
     return figure

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
 
 NORMAL = 1.959964
@@ -171,12 +173,17 @@ def point(
         return {"refused": str(refusal).splitlines()[0]}
     profile = mechanism.privacy(unit, shuffled=count if way.shuffled else None)
     return {
-        "beta": [round(float(beta), 4) for beta in np.atleast_1d(profile.beta(list(ALPHAS)))],
-        "found": found(profile),
+        **_curve(profile),
         "noise": {label: text for block in mechanism.blocks for label, text in block.facts(None).items()},
         "widths": widths(schema, mechanism),
         "coefficients": {} if model is None else model.widths(mechanism, count or RECORDS_OF_A_MODEL),
     }
+
+
+@lru_cache(maxsize=64)  # windows protect a record as well as an attribute of it: every curve is asked for twice
+def _curve(profile: PrivacyProfile) -> dict[str, Any]:
+    beta = np.atleast_1d(profile.beta(list(ALPHAS)))
+    return {"beta": [round(float(each), 4) for each in beta], "found": found(profile)}
 
 
 def widths(schema: Schema, mechanism: Mechanism) -> dict[str, dict[str, float]]:

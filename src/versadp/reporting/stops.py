@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from versadp.noise.block import UNITS
@@ -58,11 +59,9 @@ WAYS = (
 
 def stops_of(way: Way, records: Sequence[int]) -> Iterator[tuple[str, float, float, int | None]]:
     """Yield unit, epsilon, delta and, where the noise depends on it, number of records of each stop."""
-    for unit in UNITS:
-        for epsilon in way.epsilons:
-            for delta in way.deltas:
-                for count in records if way.shuffled else [None]:
-                    yield unit, epsilon, delta, count
+    for epsilon, delta, count in product(way.epsilons, way.deltas, records if way.shuffled else [None]):
+        for unit in UNITS:
+            yield unit, epsilon, delta, count
 
 
 def key(way: str, unit: str, epsilon: float, delta: float, count: int | None) -> str:
