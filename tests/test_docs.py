@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 OURS = [DOCS / "index.md", DOCS / "extending.md"]
 OURS += [page for folder in ("start", "ideas", "guides", "tutorials") for page in sorted((DOCS / folder).glob("*.md"))]
 PAGES = [str(p.relative_to(DOCS).with_suffix("")) for p in OURS if "```python" in p.read_text(encoding="utf-8")]
-PROTOCOLS = {}
+PAGES.remove("start/first")  # what it says is done by `test_a_new_user_follows_the_walk`
 SLOW = {"start/analyst", "guides/report"}  # a dozen seconds; a report, which tests/reporting has
 
 
@@ -56,21 +56,22 @@ def without_examples(names):
     found = []
     for name, thing in names.items():
         if isinstance(thing, ModuleType):
-            found += without_examples({f"{name}.{each}": getattr(thing, each) for each in thing.__all__})
+            found += without_examples(
+                {f"{name}.{each}": getattr(thing, each) for each in getattr(thing, "__all__", [])}
+            )
         elif callable(thing) and not (isinstance(thing, type) and issubclass(thing, BaseException)):
             found += [] if ">>>" in (thing.__doc__ or "") else [name]
     return found
 
 
 def test_every_public_name_has_an_example():
-    """Doctests run them; protocols, which nobody calls, have none."""
-    missing = without_examples({name: getattr(vdp, name) for name in vdp.__all__})
-    assert not [name for name in missing if name not in PROTOCOLS]
+    """Doctests run them."""
+    assert without_examples({name: getattr(vdp, name) for name in vdp.__all__}) == []
     assert without_examples({"bare": lambda: None}) == ["bare"]  # the check can fail
 
 
 def test_a_new_user_follows_the_walk(tmp_path, monkeypatch):
-    """In an empty folder, from a CSV to a report and a quantile regression: what the page says, in its order, no more."""
+    """In an empty folder, from a CSV to a report and a quantile regression: what the page says and no more."""
     from versadp.cli import main
 
     monkeypatch.chdir(tmp_path)
@@ -78,8 +79,8 @@ def test_a_new_user_follows_the_walk(tmp_path, monkeypatch):
     names, ran = {"__name__": "walk"}, []
     for kind, text in re.findall(r"```(\w+)\n(.*?)```", page, flags=re.DOTALL):
         if kind == "toml":  # filled in by hand, in the place of what `schema init` drafted
-            drafted = set(tomllib.loads(Path("schema.toml").read_text())["columns"])
-            assert drafted == set(tomllib.loads(text)["columns"])
+            drafted = re.findall(r"^\[columns\.\"(\w+)\"\]$", Path("schema.toml").read_text(), flags=re.MULTILINE)
+            assert drafted == list(tomllib.loads(text)["columns"])
             Path("schema.toml").write_text(text)
         elif kind == "python":
             exec(compile(text, "walk", "exec"), names)
@@ -93,10 +94,9 @@ def test_a_new_user_follows_the_walk(tmp_path, monkeypatch):
             ran.append(words[0])
     assert ran == ["demo", "schema", "plan", "release", "report", "describe", "fit"]
     assert "What is promised" in Path("report.html").read_text()
-    slope, (low, high) = names["result"].params["age"], names["result"].conf_int()[1]
-    assert low < slope < high
-    assert low < 0.06 + 0.02
-    assert high > 0.06 - 0.02
+    result = names["result"]
+    assert result.converged
+    assert abs(result.params["age"] - 0.0586) < 5 * result.bse["age"]  # of the raw file, by statsmodels' QuantReg
 
 
 def build(place, **environment):

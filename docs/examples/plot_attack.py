@@ -2,8 +2,8 @@
 An attack, held against the claim
 =================================
 
-Two people, 20 and 88 years old, go through the release forty thousand times each. The attacker decides by the likelihood
-ratio, which no rule beats. What they reach (steps) is on the curve that was claimed, and not below.
+Two people, 20 and 88 years old, go through the release forty thousand times each. The attacker decides by the
+likelihood ratio, which no rule beats. What they reach (steps) is on the curve that was claimed, and not below.
 """
 
 import numpy as np

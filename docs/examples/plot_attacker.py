@@ -2,8 +2,8 @@
 What the best attacker can do
 =============================
 
-Somebody has two guesses about one person and looks at the release. For every rate of false alarms the curve has the least
-rate of misses that anybody can reach. On the dashed diagonal the release tells nothing.
+Somebody has two guesses about one person and looks at the release. For every rate of false alarms the curve has
+the least rate of misses that anybody can reach. On the dashed diagonal the release tells nothing.
 """
 
 import versadp as vdp

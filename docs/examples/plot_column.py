@@ -2,8 +2,8 @@
 One column, as released and as it is
 ====================================
 
-Noise makes a distribution wider (dashed). Its law is known, so that it can be undone: the bars are corrected shares, with
-intervals that say how far to trust them.
+Noise makes a distribution wider (dashed). Its law is known, so that it can be undone: the bars are corrected
+shares, with intervals that say how far to trust them.
 """
 
 import numpy as np
@@ -21,4 +21,6 @@ figure = described["age"].plot()
 # The same in numbers, beside what the made-up people really are:
 
 print(described.summary())
-print(f"true mean {ages.mean():.2f}, true sd {ages.std():.2f}; sd of the released values {release.frame['age'].std():.2f}")
+print(
+    f"true mean {ages.mean():.2f}, true sd {ages.std():.2f}; sd of the released values {release.frame['age'].std():.2f}"
+)

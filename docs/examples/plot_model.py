@@ -2,8 +2,8 @@
 A model: naive beside corrected
 ===============================
 
-Whoever fits a model to noisy records as if they were true gets slopes that are too small, and narrow intervals around them
-(squares). Corrected estimates (circles) are right on average; the price is a wider interval.
+Whoever fits a model to noisy records as if they were true gets slopes that are too small, and narrow intervals
+around them (squares). Corrected estimates (circles) are right on average; the price is a wider interval.
 """
 
 import versadp as vdp

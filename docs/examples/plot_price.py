@@ -2,8 +2,8 @@
 What privacy costs in precision
 ===============================
 
-Before anything is released: how wide will the interval of a slope be, at which epsilon, from how many people? Nothing private is
-needed for this, only the schema and what you assume.
+Before anything is released: how wide will the interval of a slope be, at which epsilon, from how many people?
+Nothing private is needed for this, only the schema and what you assume.
 """
 
 import numpy as np

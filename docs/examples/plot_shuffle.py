@@ -2,8 +2,8 @@
 Hiding in a crowd
 =================
 
-Rows leave in an order that tells nothing. Who does not know which row is whose has to find a person among all the noise of all the
-others: the more people, the better each is hidden, with the *same* noise.
+Rows leave in an order that tells nothing. Who does not know which row is whose has to find a person among all the
+noise of all the others: the more people, the better each is hidden, with the *same* noise.
 """
 
 import numpy as np

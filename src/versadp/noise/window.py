@@ -189,6 +189,12 @@ class WindowBlock(Block):
         Whether each column's values may be missing, and who sees it; by default none may.
     coin : int, optional
         How many of 2^64 words keep a record; of a part of a window that is the whole's, else it follows from epsilon.
+
+    Examples
+    --------
+    >>> block = Window(epsilon=2).on({"age": Bounded(18, 90, step=1)})
+    >>> 0 < block.keep < 1, list(block.reach())
+    (True, ['age'])
     """
 
     columns: tuple[str, ...]
