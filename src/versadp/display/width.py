@@ -65,7 +65,9 @@ def _folded(columns: list[list[str]], width: int) -> str:
     room = max(width // 2, width - sum(_wide(each) + GAP for each in others))
     labels = [textwrap.wrap(cell, room, subsequent_indent="  ") or [""] for cell in first]
     start = max(len(line) for label in labels for line in label)
-    parts, now, used = [], [], start
+    parts: list[list[list[str]]] = []
+    now: list[list[str]] = []
+    used = start
     for column in others:
         if now and used + GAP + _wide(column) > width:
             parts.append(now)
