@@ -12,17 +12,46 @@ import versadp  # noqa: E402
 
 project, author = "versadp", "the versadp authors"
 version = release = versadp.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+PAGES = ["myst_parser", "sphinxcontrib.bibtex", "sphinx_gallery.gen_gallery"]
+extensions = [*PAGES, "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_rest.rst"]
-if os.environ.get("VERSADP_DOCS") == "thin":  # pages alone, without what is made from docstrings
-    extensions = ["myst_parser"]
+exclude_patterns = ["_build", "examples", "_gallery/*.py", "_gallery/*.ipynb"]
+THIN = os.environ.get("VERSADP_DOCS") == "thin"  # pages, and one picture of the gallery; nothing from docstrings
+if THIN:
+    extensions = PAGES
     exclude_patterns += ["reference.md", "_reference"]
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "_gallery",
+    "filename_pattern": "/plot_attacker" if THIN else "/plot_",
+    "image_scrapers": ("pictures.scrape",),
+    "abort_on_example_error": True,
+    "capture_repr": (),
+    "show_signature": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "min_reported_time": 3600,
+    "within_subsection_order": "FileNameSortKey",
+    "remove_config_comments": True,
+}
+suppress_warnings = ["toc.not_readable"] if THIN else []  # the reference is not there
 myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
 html_theme = "pydata_sphinx_theme"
 html_title = "versadp"
-html_theme_options = {"header_links_before_dropdown": 5, "show_toc_level": 2, "navigation_with_keys": False}
-html_static_path: list[str] = []
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": [],
+    "footer_end": ["theme-version"],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": []}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 highlight_language = "none"
 default_role = "code"
@@ -30,17 +59,6 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-
-
-def _rest() -> str:
-    """Return the public names that the reference does not sort into a section."""
-    known = set((HERE / "reference.md").read_text(encoding="utf-8").split())
-    rest = [name for name in versadp.__all__ if name not in known]
-    listed = "".join(f"   {name}\n" for name in rest)
-    return f".. autosummary::\n   :toctree: _reference\n\n{listed}" if rest else ""
-
-
-(HERE / "_rest.rst").write_text(_rest(), encoding="utf-8")
 
 
 def _formulas(_app: object, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:

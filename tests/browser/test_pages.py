@@ -6,7 +6,10 @@ Chromium is that of the system; where there is none the tests are skipped, and s
 import json
 import os
 import shutil
+import subprocess
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -60,6 +63,16 @@ def plan(tmp_path_factory):
     schema = vdp.Schema({"age": vdp.Bounded(18, 90), "region": vdp.Categorical(["n", "s"])})
     vdp.planner(schema, place, records=(1000, 100_000))
     return place
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return the first page of the site, built without the reference."""
+    pytest.importorskip("sphinx", reason="sphinx is not installed")
+    docs, place = Path(__file__).parents[2] / "docs", tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-d", str(place / "trees"), "-b", "html", str(docs), str(place)]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"VERSADP_DOCS": "thin"})
+    return place / "index.html"
 
 
 @pytest.fixture(params=list(LOOKS))
@@ -120,6 +133,14 @@ def test_report_on_paper(browser, report):
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
+def test_first_page_of_the_site(browser, site):
+    page, told = opened(browser, site)
+    assert not [each for each in told if each.startswith("http")]  # nothing comes from elsewhere
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert faults(page) == []
+    assert page.evaluate("[...document.images].every(each => each.naturalWidth > 0)")
+
+
 def test_a_hostile_report_does_nothing(browser, hostile):
     page, told = opened(browser, hostile)
     page.on("dialog", lambda dialog: told.append(dialog.message))
@@ -139,16 +160,22 @@ def contrast(one, other):
     return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
+def all_that_moves(page):
+    """Return guarantee, noise, widths of means and of coefficients, and the curve, as the page shows them."""
+    texts = [page.inner_text(name) for name in ("#guarantee", "#found", "#noise", "#widths", "#coefficients")]
+    return [*texts, page.get_attribute("#curve", "points")]
+
+
 def test_sliders_move_the_figures(browser, plan):
     page, told = opened(browser, plan)
     assert told == []
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert faults(page) == []
     data = json.loads(page.inner_text("#data") or page.evaluate("document.getElementById('data').textContent"))
-    before = page.inner_text("#found"), page.inner_text("#widths"), page.get_attribute("#curve", "points")
+    before = all_that_moves(page)
     page.focus("#epsilon")
     page.keyboard.press("End")
-    after = page.inner_text("#found"), page.inner_text("#widths"), page.get_attribute("#curve", "points")
+    after = all_that_moves(page)
     assert all(one != two for one, two in zip(before, after, strict=True))
     point = data["points"]["windows record 12 0 -"]
     assert page.inner_text("#found") == point["found"]
@@ -156,6 +183,8 @@ def test_sliders_move_the_figures(browser, plan):
     records = data["records"][int(page.input_value("#records"))]
     shown = float(page.inner_text("#widths tr:first-child td:nth-child(2)").replace(",", ""))
     assert shown == pytest.approx(point["widths"]["age"]["width"] / records**0.5, rel=0.005)
+    shown = float(page.inner_text("#coefficients tr:first-child td:nth-child(2)").replace(",", ""))
+    assert shown == pytest.approx(point["coefficients"]["Intercept"]["width"] / records**0.5, rel=0.005)
     page.select_option("#way", "shuffled")
     page.focus("#records")
     page.keyboard.press("End")

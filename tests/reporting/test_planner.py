@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import versadp as vdp
 from versadp.cli import main
 from versadp.reporting import planner
+from versadp.reporting.coefficients import Coefficients
 from versadp.reporting.planner import ALPHAS, Way, key
 
 SCHEMA = vdp.Schema({"age": vdp.Bounded(18, 90), "</script><b>": vdp.Categorical(["n", "<!--"])})
@@ -67,6 +68,32 @@ def test_widths_are_those_of_a_description(data):
         page = widths[name]["width"] / rows**0.5
         assert found.high - found.low == pytest.approx(page, rel=0.03)
         assert found.high - found.low != pytest.approx(page / widths[name]["times"], rel=0.03)  # that of raw data
+
+
+def test_coefficients_are_those_of_a_plan():
+    """One stop of each noise, against `plan` for the same model; the page keeps widths for one record."""
+    schema = vdp.Schema({"age": vdp.Bounded(18, 90), "income": vdp.Bounded(0, 1e5)})
+    model = Coefficients(schema, "income ~ age")
+    plan = vdp.plan(schema, formula="income ~ age", records=50_000, epsilon=4)
+    widths = model.widths(plan["one joint window"])
+    for name, error in plan.bse("one joint window").items():
+        assert widths[name]["width"] / 50_000**0.5 == pytest.approx(2 * 1.959964 * error, rel=1e-3)
+    raw = dict(zip(plan.names, plan.raw, strict=True))
+    for name, each in widths.items():
+        assert each["times"] == pytest.approx(plan.bse("one joint window")[name] / raw[name], rel=1e-3)
+    fewer = model.widths(vdp.calibrate(schema, epsilon=2))
+    assert all(fewer[name]["times"] > widths[name]["times"] for name in widths)
+
+
+def test_the_model_of_a_page(data):
+    """A model of the first columns stands on it, and one that is asked for and cannot be is refused."""
+    assert data["model"]["formula"] == "age ~ C(`</script><b>`)"
+    four, one = (data["points"][key("windows", "record", epsilon, 0.0, None)] for epsilon in (4, 1))
+    names = list(four["coefficients"])
+    assert names == list(data["model"]["assumed"])
+    assert all(one["coefficients"][n]["width"] > four["coefficients"][n]["width"] for n in names)
+    with pytest.raises(vdp.errors.VersadpError, match="nothing"):
+        vdp.planner(SCHEMA, formula="age ~ nothing", ways=WAYS[:1])
 
 
 def test_names_stay_in_their_script(html):

@@ -14,6 +14,7 @@ from versadp.release.target.statement import rounded_up
 from versadp.reporting import guarantee, page
 from versadp.reporting.comparison import compare
 from versadp.reporting.noise import spreads
+from versadp.reporting.original import original_fit
 from versadp_tests.pages import Reading
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7 * 191 }}", "$\\frac$ 😀 `x`")
@@ -165,12 +166,16 @@ def test_naive_stands_beside_corrected(release, hostile):
 def test_comparison_with_the_original_data_is_asked_for(plain, tmp_path):
     frame, release = plain
     frame.to_parquet(tmp_path / "raw.parquet")
-    alone, beside = (Reading(vdp.report(release, raw=raw).html) for raw in (None, tmp_path / "raw.parquet"))
+    alone, beside = (
+        Reading(vdp.report(release, raw=raw, fit="y ~ x").html) for raw in (None, tmp_path / "raw.parquet")
+    )
+    slope = f"{np.polyfit(frame['x'], frame['y'], 1)[0]:.4g}"
     mean, spread = (f"{figure:.4g}" for figure in (frame["x"].mean(), frame["x"].std(ddof=0)))
     for read, there in ((alone, False), (beside, True)):
         assert ("Not for sending on." in read.texts) is there
         assert any(given.get("class") == "alarm" for _, given in read.elements) is there
         assert (spread in read.texts) is there
+        assert (slope in read.texts) is there  # of the model fitted to the original data
     assert {mean, f"{np.std(release.frame['x']):.4g}"} <= set(beside.texts)  # the latter noise and all
     described = vdp.describe(release)
     assert compare(release, described, frame) == compare(release, described, tmp_path / "raw.parquet")
@@ -203,6 +208,50 @@ def test_spread_of_laplace_noise(rate):
         density = (1 - rate) * np.exp(-x / b) / (2 * b)
         assert abs(got - 0.5 - x) < 5 * np.sqrt(level * (1 - level) / 100_000) / density
     assert abs(found.same - rate) < 0.005
+
+
+@pytest.mark.parametrize("step", [None, 1])
+def test_spread_of_windows_is_around_the_truth(step):
+    """Kept in its window or even over all outputs: both are symmetric around the middle of the range."""
+    mech = vdp.calibrate(vdp.Schema({"a": vdp.Bounded(0, 100, step=step), "b": vdp.Bounded(0, 1)}), epsilon=4)
+    found, (block,) = spreads(mech)["a"], mech.blocks
+    assert found.truth == pytest.approx(0.5)
+    for low, high in (found.half, found.mostly):
+        assert low + high == pytest.approx(1.0, abs=0.03)
+        assert low < found.truth < high
+    reach = block.reach()["a"] / 100
+    assert block.keep > 0.5  # so that half of the time it is inside its window
+    assert found.half[1] - found.half[0] <= 2 * reach + 1e-9
+    assert 0 < found.same < 2 / (2 * reach * 100 / (step or block.step[0]) + 1)
+
+
+def test_the_model_of_the_original_data_is_that_of_other_libraries(tmp_path):
+    """Least squares by numpy, logistic regression by statsmodels: the same coefficients and robust standard errors."""
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.uniform(-0.2, 1.2, 3000), "g": rng.choice(["b", "a"], 3000)})
+    frame["y"] = np.clip(0.2 + 0.5 * frame["x"] + 0.1 * (frame["g"] == "a") + rng.normal(0, 0.1, 3000), 0, 1)
+    frame["z"] = np.where(rng.random(3000) < 1 / (1 + np.exp(-3 * frame["y"])), 1, 0)
+    numbers = {name: vdp.Bounded(0, 1) for name in ("x", "y")}
+    schema = vdp.Schema(numbers | {"g": vdp.Categorical(["b", "a"]), "z": vdp.Categorical([0, 1])})
+    with pytest.warns(vdp.errors.ClampedWarning):
+        release = vdp.calibrate(schema, epsilon=8).release(frame)
+    frame.to_parquet(tmp_path / "raw.parquet")
+    clipped = frame["x"].clip(0, 1)
+    cases = {
+        "squared": ("y ~ x + C(g)", lambda m: sm.OLS(frame["y"], m)),
+        "logistic": ("z ~ x + C(g)", lambda m: sm.Logit(frame["z"], m)),
+    }
+    design = np.column_stack([np.ones(3000), clipped, frame["g"] == "a"])
+    for loss, (formula, other) in cases.items():
+        result = vdp.fit(release, formula, loss=loss)
+        estimate, error = original_fit(result, release, loss, tmp_path / "raw.parquet")
+        theirs = other(design).fit(cov_type="HC0", **({} if loss == "squared" else {"disp": 0}))
+        assert estimate == pytest.approx(np.asarray(theirs.params), abs=1e-6)
+        assert error == pytest.approx(np.asarray(theirs.bse), rel=1e-4)
+        unclipped = np.column_stack([np.ones(3000), frame["x"], frame["g"] == "a"])  # negative control
+        plain = other(unclipped).fit(**({} if loss == "squared" else {"disp": 0}))
+        assert estimate != pytest.approx(np.asarray(plain.params), abs=1e-3)
 
 
 def test_command(release, tmp_path):

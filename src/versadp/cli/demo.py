@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,9 +24,19 @@ def people(rows: int = PEOPLE) -> Any:
     return example.people(rows).drop_columns(["year"])
 
 
-@click.command(epilog="Example: versadp demo")
-def demo() -> None:
+@click.command(epilog="Example: versadp demo --csv people.csv")
+@click.option(
+    "--csv",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Only write the made-up people to a CSV file, to try commands on.",
+)
+@click.option("--rows", type=click.IntRange(1, PEOPLE), default=20_000, show_default=True, help="People in that file.")
+def demo(file: Path | None, rows: int) -> None:
     """Tell the whole story on built-in data, in under a minute."""
+    if file is not None:
+        _write(file, rows)
+        return
     data = people()
     _chapter(1, "The provider declares what the columns can hold")
     click.echo(SCHEMA.to_toml())
@@ -60,6 +71,19 @@ def demo() -> None:
     found = vdp.fit(generous, loss=vdp.losses.Quantile("income"))
     naive = float(np.median(np.asarray(generous.frame["income"])))
     click.echo(render([_row("median income", float(np.median(income)), naive, found.params[0], found.bse[0])]))
+
+
+def _write(file: Path, rows: int) -> None:
+    from pyarrow import csv
+
+    try:
+        with file.open("xb") as out:
+            csv.write_csv(people(rows), out)
+    except FileExistsError:
+        raise vdp.errors.ParameterError(f"{str(file)!r} exists already", hint="choose a new name") from None
+    except OSError as problem:
+        raise vdp.errors.ParameterError(f"{str(file)!r} cannot be written ({type(problem).__name__})") from None
+    click.echo(f"{rows:,} made-up people written to {file}", err=True)
 
 
 def _chapter(number: int, title: str) -> None:

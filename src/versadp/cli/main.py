@@ -6,16 +6,21 @@ Commands of other packages (`bench`, `reproduce`) are found by the entry-point g
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from importlib import import_module
 from importlib.metadata import entry_points
 from io import StringIO
-from typing import Any
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from versadp import __version__
+from versadp.display.width import Narrow
 from versadp.errors import VersadpError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _COMMANDS = {
     "append": "versadp.cli.append:append",
@@ -50,13 +55,32 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Show what the user can mend in one line, without a traceback; what is quiet writes to no error stream."""
         try:
-            with redirect_stderr(StringIO()) if ctx.params.get("quiet") else nullcontext():
+            with redirect_stderr(StringIO()) if ctx.params.get("quiet") else nullcontext(), _fitted():
                 return super().invoke(ctx)
         except VersadpError as problem:
             if ctx.params.get("verbose"):
                 raise
             click.echo(f"versadp: {problem}", err=True)
             sys.exit(2)
+
+
+@contextmanager
+def _fitted() -> Iterator[None]:
+    """Fit what people read into the width of the terminal, if there is one; JSON, CSV and schemas stay as they are."""
+    if not sys.stdout.isatty():
+        yield
+        return
+    narrow = Narrow(sys.stdout, get_terminal_size().columns, _for_people)
+    try:
+        with redirect_stdout(narrow):
+            yield
+    finally:
+        narrow.close_paragraph()
+
+
+def _for_people() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and (context.params.get("style") == "text" or context.info_name == "demo")
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -43,14 +43,16 @@ def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | 
     """Show what meets a privacy target, side by side; or, with --formula, what a model's precision costs in privacy.
 
     With --formula and --target-se: the least epsilon. With --formula and --epsilon: standard errors and widths. With
-    --report: a page on which privacy, noise and precision move together; it needs no target.
+    --report: a page on which privacy, noise and precision move together; it needs no target, and shows the model of
+    --formula.
     """
     columns = vdp.Schema.from_toml(schema)
     if report is not None:
         with bar("planning") as tell:
-            vdp.planner(columns, report, progress=tell)
+            model = {name: options[name] for name in ("formula", "loss", "assume")}
+            vdp.planner(columns, report, **model, progress=tell)
         click.echo(f"report written to {report}", err=True)
-        if not any(options[name] for name in ("epsilon", "advantage", "alpha", "beta", "formula", "target_se")):
+        if not any(options[name] for name in ("epsilon", "advantage", "alpha", "beta", "target_se")):
             return
     if options["formula"] is not None:
         _model(columns, unit, style, options)

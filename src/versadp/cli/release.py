@@ -32,6 +32,13 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
 @click.option("--exact-rate", type=float, help="Share of records released unchanged, by Laplace noise; 0 by hand.")
 @click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
+@click.option(
+    "--noise",
+    type=click.Choice(["auto", "window", "zil"]),
+    default="auto",
+    show_default=True,
+    help="For a target: windows, or the zero-inflated Laplace noise that serves every loss.",
+)
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own, by population.")
@@ -100,9 +107,17 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
             hint="--epsilon 4, perhaps with --delta 0.05, or --scale 0.5 --exact-rate 0.05",
         )
     if epsilon is None:
+        if options["noise"] != "auto":
+            raise vdp.errors.ParameterError("--noise is about a target", hint="leave it out, or give --epsilon")
         return vdp.Mechanism(schema, options["scale"], options["exact_rate"] or 0.0, options["keep"]), None
     rate, unit = options["exact_rate"], options["unit"]
     mechanism = vdp.calibrate(
-        schema, epsilon=epsilon, delta=delta, unit=unit, exact_rate=rate, shuffled=options["shuffled"]
+        schema,
+        epsilon=epsilon,
+        delta=delta,
+        unit=unit,
+        exact_rate=rate,
+        shuffled=options["shuffled"],
+        noise=options["noise"],
     )
     return mechanism, (epsilon, delta or 0.0) if unit == "record" else None

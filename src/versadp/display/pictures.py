@@ -124,14 +124,26 @@ def _bars(axes: Any, drawn: Bars, label: str) -> None:
     places, heights, ends, widths = drawn
     texts = [short(each) for each in places] if any(isinstance(each, str) for each in places) else None
     at = np.arange(len(places)) if texts else places
-    axes.bar(at, heights, width=widths, color="0.75", label=label)
+    axes.bar(at, heights, width=widths, color="0.75", edgecolor="white", linewidth=0.6, label=label)
     axes.vlines(at, ends[:, 0], ends[:, 1], color="0.2", linewidth=1.0)
     if texts:
         turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, texts)) > 40 else {}
         axes.set_xticks(at)
         axes.set_xticklabels(texts, parse_math=False, **turned)
     else:
-        axes.locator_params(axis="x", nbins=5)
+        _few_ticks(axes, at)
+
+
+def _few_ticks(axes: Any, at: Any) -> None:
+    """Put a tick under each of a few whole numbers, and some elsewhere; thousands are set apart."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    if len(at) <= 6 and all(float(each).is_integer() for each in at):
+        axes.set_xticks(at)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+    if max(map(abs, axes.get_xlim())) >= 1e4:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
 
 
 def short(text: Any, most: int = SHORT) -> str:
@@ -195,7 +207,7 @@ def estimates_apart(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, 
     -------
     matplotlib.figure.Figure
     """
-    figure = new_figure(5.0, 1.0 + 0.85 * len(names))
+    figure = new_figure(6.0, 1.1 + 0.85 * len(names))
     every = figure.subplots(len(names), 1, squeeze=False).ravel()
     for j, (axes, name) in enumerate(zip(every, names, strict=True)):
         one = {label: (centre[j : j + 1], ends[j : j + 1]) for label, (centre, ends) in drawn.items()}
@@ -203,8 +215,10 @@ def estimates_apart(names: Sequence[str], drawn: Mapping[str, Dots], *, x: str, 
         axes.locator_params(axis="x", nbins=5)
         axes.set_yticks([])
         axes.set_title(short(name, 48), parse_math=False, loc="left", fontsize="medium")
-        axes.get_legend().remove()
-    every[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(drawn), frameon=False, fontsize="small")
+        if axes.get_legend() is not None:
+            axes.get_legend().remove()
+    marks, labels = every[0].get_legend_handles_labels()
+    figure.legend(marks, labels, loc="outside upper right", ncols=len(drawn), frameon=False)
     if title:
         figure.suptitle(title, parse_math=False)
     return figure

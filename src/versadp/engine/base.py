@@ -64,7 +64,14 @@ def nearby(engine: Engine) -> Engine:
 
 
 def is_far(engine: Engine) -> bool:
-    """Tell whether an engine sends items elsewhere, so that names of records go to it and never records."""
+    """Tell whether an engine sends items elsewhere, so that names of records go to it and never records.
+
+    Examples
+    --------
+    >>> from versadp.engine import Local
+    >>> is_far(Local())
+    False
+    """
     return nearby(engine) is not engine
 
 

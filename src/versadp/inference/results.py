@@ -523,6 +523,7 @@ class Results(Publishing):
         intercept: bool = False,
         axes: Any = None,
         apart: bool = False,
+        further: Mapping[str, tuple[Array, Array]] | None = None,
     ) -> Any:
         """Draw the coefficients with their intervals; beside them, if they can be had, those of noise not undone.
 
@@ -540,6 +541,8 @@ class Results(Publishing):
             Where to draw; a new figure by default.
         apart : bool
             Give each coefficient an axis of its own, for those of different sizes; then a figure is returned.
+        further : mapping of label to (estimates, ends of intervals), optional
+            Estimates from elsewhere to draw beside them, of all coefficients in their order; ends are (p, 2).
 
         Returns
         -------
@@ -553,6 +556,8 @@ class Results(Publishing):
             other = self.further.naive()
             if other.converged:
                 drawn["naive"] = other._drawn(names, level)  # noqa: SLF001 - of the same class
+        rows = [self.names.index(name) for name in names]
+        drawn |= {label: (centre[rows], ends[rows]) for label, (centre, ends) in (further or {}).items()}
         x = f"estimate and {100 * level:g}% interval"
         if apart:
             return estimates_apart(names, drawn, x=x)

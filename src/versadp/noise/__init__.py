@@ -39,7 +39,14 @@ def register(spec: type[Spec]) -> type[Spec]:
 
 
 def spec_from_dict(data: Mapping[str, Any]) -> tuple[Spec, tuple[str, ...]]:
-    """Read what `Block.to_dict` wrote: the spec, and the columns that it is on."""
+    """Read what `Block.to_dict` wrote: the spec, and the columns that it is on.
+
+    Examples
+    --------
+    >>> from versadp import Bounded
+    >>> spec_from_dict(Window(epsilon=2).on({"age": Bounded(18, 90)}).to_dict())[1]
+    ('age',)
+    """
     rest = dict(data)
     name, columns = rest.pop("noise", None), rest.pop("columns", None)
     if not isinstance(name, str) or name not in REGISTRY:

@@ -123,6 +123,13 @@ class Spec(ABC):
     ----------
     name : str
         What files call it.
+
+    Examples
+    --------
+    >>> from versadp import Bounded
+    >>> from versadp.noise import Window
+    >>> Window(epsilon=2).name, Window(epsilon=2).on({"age": Bounded(18, 90)}).columns
+    ('window', ('age',))
     """
 
     name: ClassVar[str]
@@ -158,6 +165,13 @@ class Block(ABC):
     ----------
     columns : tuple of str
         Names of the columns.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema, calibrate
+    >>> (block,) = calibrate(Schema({"age": Bounded(18, 90)}), epsilon=2).blocks
+    >>> block.columns, round(float(block.profile("record").epsilon(0)), 6) <= 2
+    (('age',), True)
     """
 
     columns: tuple[str, ...]

@@ -33,7 +33,14 @@ Code = tuple[int, float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """The domain of a noise block, and its noise scale a column (arrays of one length)."""
+    """The domain of a noise block, and its noise scale a column (arrays of one length).
+
+    Examples
+    --------
+    >>> box = Box(np.array([0.0]), np.array([1.0]), np.array([0.5]))
+    >>> box.nearest(np.array([[0.5], [2.0]])).ravel(), box.distance2(np.array([[0.5], [2.0]]))
+    (array([0.5, 1. ]), array([0., 4.]))
+    """
 
     lower: Array
     upper: Array

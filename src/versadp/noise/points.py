@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class How:
-    """How an inverse is to be written out: random draws a record where noise needs them, and the extension."""
+    """How an inverse is to be written out: random draws a record where noise needs them, and the extension.
+
+    Examples
+    --------
+    >>> How(draws=5).draws, How().extension.name
+    (5, 'zero')
+    """
 
     draws: int = 20
     extension: Extension = field(default_factory=lambda: as_extension("zero"))
@@ -50,6 +56,12 @@ class Points(NamedTuple):
     columns : dict of str to array (m,)
         Values by column.
     weight : array (m,)
+
+    Examples
+    --------
+    >>> points = Points(np.array([0, 0]), {"x": np.array([1.0, 3.0])}, np.array([1.5, -0.5]))
+    >>> float(points.weight @ points.columns["x"])  # of record 0
+    0.0
     """
 
     record: NDArray[np.int64]

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from versadp import inputs
+from versadp.display.numbers import brief
 from versadp.errors import ParameterError
 from versadp.noise import window_attack as attack
 from versadp.noise import window_inverse as inverse
@@ -188,6 +189,12 @@ class WindowBlock(Block):
         Whether each column's values may be missing, and who sees it; by default none may.
     coin : int, optional
         How many of 2^64 words keep a record; of a part of a window that is the whole's, else it follows from epsilon.
+
+    Examples
+    --------
+    >>> block = Window(epsilon=2).on({"age": Bounded(18, 90, step=1)})
+    >>> 0 < block.keep < 1, list(block.reach())
+    (True, ['age'])
     """
 
     columns: tuple[str, ...]
@@ -400,7 +407,7 @@ class WindowBlock(Block):
     def sentences(self, rows: int | None) -> list[str]:
         """Return what the statement says: above all, that a kept record shows the truth up to its window."""
         count = "" if rows is None else f" (about {self.keep * rows:,.0f} of {rows:,})"
-        shown = [f"{name} within ±{reach:.3g}" if reach else f"{name} as it is" for name, reach in self.reach().items()]
+        shown = [f"{name} " + (f"within ±{brief(far, 3)}" if far else "as it is") for name, far in self.reach().items()]
         shown += [f"{name} as it is" for name, flag in zip(self.columns, self.category, strict=True) if flag]
         shown += [
             f"that {name} is missing" for name, null in zip(self.columns, self.nulls, strict=True) if null is True
@@ -417,7 +424,7 @@ class WindowBlock(Block):
         facts = {f"{together}: shown up to a window": f"{100 * self.keep:.3g}%"}
         if rows is not None:
             facts[f"{together}: ... of {rows:,}"] = f"about {self.keep * rows:,.0f}"
-        return facts | {f"{name}: window": f"±{reach:,.4g}" for name, reach in self.reach().items()}
+        return facts | {f"{name}: window": f"±{brief(reach)}" for name, reach in self.reach().items()}
 
     def inflation(self) -> dict[str, float]:
         """Return the variance inflation of each mean, or of a level's share, values spread evenly."""

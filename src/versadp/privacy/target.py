@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be met, for which unit, and by a shuffle of how many records, if that is said; made by `target`."""
+    """What is to be met, for which unit, and by a shuffle of how many records, if that is said; made by `target`.
+
+    Examples
+    --------
+    >>> Target(epsilon=4.0, unit="record").to_dict()
+    {'epsilon': 4.0, 'unit': 'record'}
+    """
 
     epsilon: float | None = None
     delta: float | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from versadp.display.numbers import between, brief
 from versadp.display.svg import inline
 from versadp.reporting.noise import declared
-from versadp.reporting.numbers import between, brief
 
 if TYPE_CHECKING:
     from versadp.models.describing.description import Description

@@ -58,7 +58,7 @@ def compare(release: Release, description: Description, raw: Any) -> list[dict[s
         The original data, as `release` or `release_file` takes them.
     """
     schema = release.mechanism.schema
-    original = sums(_batches(raw, schema), schema, clamp=True)
+    original = sums(batches_of(raw, schema), schema, clamp=True)
     naive = sums(release.batches(), schema, clamp=False)
     rows = []
     for name, each in original.items():
@@ -83,7 +83,8 @@ def compare(release: Release, description: Description, raw: Any) -> list[dict[s
     return rows
 
 
-def _batches(raw: Any, schema: Schema) -> Iterable[Any]:
+def batches_of(raw: Any, schema: Schema) -> Iterable[Any]:
+    """Return the original data in batches: of a table in memory, or of a file of any size."""
     if hasattr(raw, "columns"):
         import narwhals as nw
 

@@ -21,6 +21,7 @@ FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1)
 DELTA = 1e-6
 TIMES = (1, 2, 3)
 NONE = 1e-9  # a share of records
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def guarantees(release: Release) -> dict[str, PrivacyProfile]:
@@ -76,7 +77,22 @@ def _pair(profile: PrivacyProfile, delta: float) -> str:
             return f"none: delta is never below {rounded_up(profile.delta_floor)}"
         epsilon = float(profile.epsilon(delta))
     shown = rounded_up(epsilon)
-    return f"epsilon {shown}" + (f", delta {delta:g}" if delta else " (pure: delta 0)")
+    return f"epsilon {shown}" + (f", delta {_power(delta)}" if delta else " (pure: delta 0)")
+
+
+def _power(value: float) -> str:
+    """Return a small number as people write it.
+
+    Examples
+    --------
+    >>> _power(1e-6), _power(0.05), _power(2.5e-7)
+    ('10⁻⁶', '0.05', '2.5·10⁻⁷')
+    """
+    digits, power = f"{value:.3e}".split("e")
+    if int(power) > -4:
+        return f"{value:g}"
+    raised = f"10{str(int(power)).translate(_RAISED)}"
+    return raised if float(digits) == 1 else f"{float(digits):g}·{raised}"
 
 
 def attacks(every: dict[str, PrivacyProfile]) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.reporting.numbers import between, brief
+from versadp.display.numbers import between, brief
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ HALF, MOSTLY = (0.25, 0.75), (0.05, 0.95)
 class Spread(NamedTuple):
     """Where a value in the middle of a column's range is released: shares of the range, 0 and 1 its ends.
 
-    `truth` is where it was, and `same` how often it is released just there.
+    `truth` is where it was, and `same` how often it is released there, or at the nearest place that can be released.
     """
 
     truth: float
@@ -57,15 +57,13 @@ def spreads(mechanism: Mechanism, draws: int = DRAWS) -> dict[str, Spread]:
 
 
 def _of_block(block: Block, columns: Any, draws: int, rng: np.random.Generator) -> list[tuple[str, Spread]]:
-    truth = np.array([[_middle(columns[name])] for name in block.columns])
-    values = np.repeat(truth, draws, axis=1)
+    truth = np.array([_middle(columns[name]) for name in block.columns])
+    values = np.repeat(truth[:, None], draws, axis=1)
     block.to_content(values)
-    same = values[:, :1].copy()
-    block.to_values(same)
     block.add_noise(values, rng.integers(0, 2**64, (block.words, draws), dtype=np.uint64))
     block.to_values(values)
-    rows = zip(block.columns, values, same[:, 0], strict=True)
-    return [(name, _spread(columns[name], row, float(truth))) for name, row, truth in rows]
+    rows = zip(block.columns, values, truth, strict=True)
+    return [(name, _spread(columns[name], row, float(true))) for name, row, true in rows]
 
 
 def _middle(column: Column) -> float:
@@ -81,9 +79,13 @@ def _spread(column: Column, shown: Array, truth: float) -> Spread:
     if not isinstance(column, Bounded):
         return Spread(np.nan, (np.nan, np.nan), (np.nan, np.nan), float(np.mean(shown == truth)))
     there = (shown[~np.isnan(shown)] - column.lower) / column.width  # a private value may be shown as missing
-    ends = np.quantile(there, [*HALF, *MOSTLY]).tolist() if there.size else [np.nan] * 4
-    same = float(np.mean(np.abs(shown - truth) <= 1e-9 * column.width))
-    return Spread((truth - column.lower) / column.width, (ends[0], ends[1]), (ends[2], ends[3]), same)
+    middle = (truth - column.lower) / column.width
+    if not there.size:
+        return Spread(middle, (np.nan, np.nan), (np.nan, np.nan), 0.0)
+    ends = np.quantile(there, [*HALF, *MOSTLY]).tolist()
+    places, counts = np.unique(there, return_counts=True)
+    same = float(counts[np.argmin(np.abs(places - middle))] / shown.size)  # outputs have a lattice of their own
+    return Spread(middle, (ends[0], ends[1]), (ends[2], ends[3]), same)
 
 
 def table(mechanism: Mechanism, found: dict[str, Spread]) -> list[dict[str, str]]:

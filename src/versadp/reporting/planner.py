@@ -5,7 +5,8 @@ precision beside it is that of plain corrections (`noise/cost.py`), for values s
 
     width of the 95% interval of a mean = 2 · 1.96 · cost · (upper - lower)/√12 / √records
 
-and of a level's share the same with √(p (1 - p)), p one over the number of levels.
+and of a level's share the same with √(p (1 - p)), p one over the number of levels. Beside them stand the coefficients
+of a model (`coefficients.py`).
 """
 
 from __future__ import annotations
@@ -13,73 +14,35 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.noise.block import UNITS
 from versadp.noise.cost import EVEN
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import Candidate
+from versadp.reporting.coefficients import RECORDS as RECORDS_OF_A_MODEL
+from versadp.reporting.coefficients import Coefficients, some_model
 from versadp.reporting.guarantee import found
 from versadp.reporting.noise import declared
 from versadp.reporting.page import Page, asset, checked, environment, render
+from versadp.reporting.stops import RECORDS, WAYS, Way, key, stops_of
 from versadp.schema import Bounded, Categorical, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
 
 NORMAL = 1.959964
-ALPHAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-RECORDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way to meet a target, and the stops of its sliders."""
-
-    name: str
-    title: str
-    words: str
-    noise: str
-    epsilons: Sequence[float]
-    deltas: Sequence[float]
-    shuffled: bool = False
-
-
-WAYS = (
-    Way(
-        "windows",
-        "Windows",
-        "Each record shows the truth up to a window, or is drawn at random; pure epsilon, whoever looks at it.",
-        "window",
-        (0.5, 1, 2, 3, 4, 6, 8, 10, 12),
-        (0.0,),
-    ),
-    Way(
-        "shuffled",
-        "Windows, shuffled",
-        "The same noise in a release whose order tells nothing: epsilon and delta in the ordinary, central sense. With "
-        "public columns, records means the smallest group with equal public values.",
-        "window",
-        (0.25, 0.5, 1, 2, 4),
-        (1e-5, 1e-6, 1e-8),
-        shuffled=True,
-    ),
-    Way(
-        "laplace",
-        "Zero-inflated Laplace",
-        "The paper's noise: a few records are released unchanged, which delta pays for, and serve every loss.",
-        "zil",
-        (1, 2, 4, 8),
-        (0.02, 0.05, 0.1, 0.2),
-    ),
+ALPHAS = (
+    *(0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15),
+    *(round(0.2 + 0.05 * k, 2) for k in range(17)),
 )
 
 
@@ -87,6 +50,9 @@ def planner(
     schema: Schema,
     path: str | Path | None = None,
     *,
+    formula: str | None = None,
+    loss: Any = "squared",
+    assume: Mapping[str, Any] | str | Path | None = None,
     records: Sequence[int] = RECORDS,
     ways: Sequence[Way] = WAYS,
     progress: Callable[[float], None] | None = None,
@@ -101,6 +67,10 @@ def planner(
     schema : Schema
     path : str or Path, optional
         File to write.
+    formula : str, optional
+        A model whose intervals are shown, such as `"y ~ age + income"`; by default one of the first columns.
+    loss, assume
+        Of the model, as in `plan`; what is left open of its people is filled by rules, which stand on the page.
     records : sequence of int
         The stops of the slider for the number of records.
     ways : sequence of Way
@@ -125,14 +95,16 @@ def planner(
     if path is not None:
         checked(path)
     counts = [inputs.whole("records", count, 2) for count in records]
+    model = some_model(schema) if formula is None else Coefficients(schema, formula, loss, assume)
     script = asset("planner.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = render(
         "planner.html",
-        data=_for_script(_data(schema, counts, ways, progress)),
+        data=_for_script(_data(schema, counts, ways, model, progress)),
         script=script,
         digest=digest,
         ways=ways,
+        model=None if model is None else model.facts,
         columns=[{"name": name, "declared": declared(column)} for name, column in schema.columns.items()],
     )
     if path is not None:
@@ -141,16 +113,20 @@ def planner(
 
 
 def _data(
-    schema: Schema, records: list[int], ways: Sequence[Way], progress: Callable[[float], None] | None
+    schema: Schema,
+    records: list[int],
+    ways: Sequence[Way],
+    model: Coefficients | None,
+    progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
     """Return all that the page shows, as JSON holds it."""
-    stops = [(way, *stop) for way in ways for stop in _stops(way, records)]
+    stops = [(way, *stop) for way in ways for stop in stops_of(way, records)]
     points = {}
     for done, (way, unit, epsilon, delta, count) in enumerate(stops):
         if progress is not None:
             progress(done / len(stops))
         points[key(way.name, unit, epsilon, delta, count)] = point(
-            schema, way, unit=unit, epsilon=epsilon, delta=delta, count=count
+            schema, way, unit=unit, epsilon=epsilon, delta=delta, count=count, model=model
         )
     return {
         "ways": [
@@ -165,31 +141,20 @@ def _data(
         ],
         "records": records,
         "alphas": ALPHAS,
+        "model": None if model is None else model.facts,
         "points": points,
     }
 
 
-def _stops(way: Way, records: list[int]) -> Iterator[tuple[str, float, float, int | None]]:
-    for unit in UNITS:
-        for epsilon in way.epsilons:
-            for delta in way.deltas:
-                for count in records if way.shuffled else [None]:
-                    yield unit, epsilon, delta, count
-
-
-def key(way: str, unit: str, epsilon: float, delta: float, count: int | None) -> str:
-    """Return what the page calls a stop of its sliders.
-
-    Examples
-    --------
-    >>> key("shuffled", "record", 0.5, 1e-6, 1000), key("windows", "record", 4, 0.0, None)
-    ('shuffled record 0.5 1e-06 1000', 'windows record 4 0 -')
-    """
-    return f"{way} {unit} {epsilon:g} {delta:g} {'-' if count is None else count}"
-
-
 def point(
-    schema: Schema, way: Way, *, unit: str, epsilon: float, delta: float, count: int | None = None
+    schema: Schema,
+    way: Way,
+    *,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    count: int | None = None,
+    model: Coefficients | None = None,
 ) -> dict[str, Any]:
     """Return what the page shows at one stop: the noise, the curve, and what a thousandth of precision costs.
 
@@ -208,11 +173,17 @@ def point(
         return {"refused": str(refusal).splitlines()[0]}
     profile = mechanism.privacy(unit, shuffled=count if way.shuffled else None)
     return {
-        "beta": [round(float(beta), 4) for beta in np.atleast_1d(profile.beta(list(ALPHAS)))],
-        "found": found(profile),
+        **_curve(profile),
         "noise": {label: text for block in mechanism.blocks for label, text in block.facts(None).items()},
         "widths": widths(schema, mechanism),
+        "coefficients": {} if model is None else model.widths(mechanism, count or RECORDS_OF_A_MODEL),
     }
+
+
+@lru_cache(maxsize=64)  # windows protect a record as well as an attribute of it: every curve is asked for twice
+def _curve(profile: PrivacyProfile) -> dict[str, Any]:
+    beta = np.atleast_1d(profile.beta(list(ALPHAS)))
+    return {"beta": [round(float(each), 4) for each in beta], "found": found(profile)}
 
 
 def widths(schema: Schema, mechanism: Mechanism) -> dict[str, dict[str, float]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.display.numbers import brief
 from versadp.display.pictures import ranges
 from versadp.display.svg import inline
 from versadp.inference.checks import check_level
@@ -16,7 +17,6 @@ from versadp.reporting.code import code
 from versadp.reporting.comparison import compare
 from versadp.reporting.model import model
 from versadp.reporting.noise import DRAWS, Spread, spreads, table
-from versadp.reporting.numbers import brief
 from versadp.reporting.page import Page, checked, environment, render
 from versadp.schema import Bounded
 
@@ -51,7 +51,8 @@ def report(
     loss : str or loss
         As in `fit`.
     raw : table, str or Path, optional
-        The original data, to compare with. **Such a page holds figures without noise and is for the provider alone.**
+        The original data, to compare with: columns, and the model if there is one (its columns are held in memory).
+        **Such a page holds figures without noise and is for the provider alone.**
     level : float
         Of the intervals.
 
@@ -96,7 +97,7 @@ def report(
         head=columns.head(opened),
         columns=columns.columns(described),
         correlations=columns.correlations(described),
-        model=None if fit is None else model(opened, fit, loss, level),
+        model=None if fit is None else model(opened, fit, loss, level, raw),
         code=code(opened, fit, loss),
         comparison=told.get("rows"),
         inside=told.get("inside"),

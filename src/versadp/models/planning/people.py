@@ -167,7 +167,7 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
         if name not in schema.columns:
             raise ParameterError(f"there is no column {name!r} to state anything of")
     every = {name: Marginal(name, column, assume.marginals.get(name)) for name, column in schema.columns.items()}
-    design = make_design(formula, schema, lambda name: every[name].levels)
+    design = make_design(formula, schema, lambda name: every[name].levels if name in every else None)
     response = _response(design, schema)
     marginals = {name: marginal for name, marginal in every.items() if name != response}
     for name in schema.public:

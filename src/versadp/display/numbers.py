@@ -1,4 +1,4 @@
-"""Numbers as a page shows them: few digits, thousands apart, no powers of ten where people would not write them."""
+"""Numbers as people read them: few digits, thousands apart, no powers of ten where people would not write them."""
 
 from __future__ import annotations
 
