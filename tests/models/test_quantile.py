@@ -151,11 +151,10 @@ def test_without_the_comparison_it_is_confidently_wrong(monkeypatch):
     assert np.asarray(found.conf_int())[0][0] > 0.41
 
 
-def test_a_law_with_two_humps_is_rougher_but_does_not_pile_up():
-    x = draw("two humps", np.random.default_rng(11))
-    mech = vdp.calibrate(vdp.Schema({"x": vdp.Bounded(0, 1)}), epsilon=4)
-    with pytest.warns(vdp.errors.InsecureWarning):  # the same noise each time: one release in many is said to
-        seen = mech.release(pd.DataFrame({"x": x}), insecure_seed=1)
-    said = vdp.fit(seen, loss=Quantile("x", 0.3), engine="serial").header["distribution smoothed over"]
-    assert said.startswith("±")
-    assert "pile" not in said
+def test_smooth_laws_are_not_said_to_pile_up():
+    """About one release in fifty is: three of five once in a hundred thousand."""
+    said = []
+    for k in range(5):
+        x = draw("normal", np.random.default_rng(k), 20_000)
+        said.append(vdp.fit(release(x), loss=Quantile("x", 0.3), engine="serial").header["distribution smoothed over"])
+    assert sum("pile" in each for each in said) < 3

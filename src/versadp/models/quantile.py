@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PILOT = 0.02  # of the column's width
 COARSE, PASSES = 240, 3
 BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
-APART = 3.0  # standard errors of a difference that tells of a rougher law
+APART = 3.5  # standard errors of a difference that tells of a rougher law
 SHARPER = (2, 4)  # times: what a smoothed law is compared with
 AROUND = np.linspace(-1.5, 1.5, 13)  # bandwidths from the quantile
 FALLEN = 0.5  # of what is missed, with half the bandwidth: a smooth law has a sixteenth
