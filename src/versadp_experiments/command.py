@@ -34,7 +34,7 @@ THIN = {
     "figure2": 500,
     "settings": 60,
     "network": 50,
-    "baselines": 4,
+    "baselines": 10,
     "versatility": 40,
     "realdata": 1,
 }

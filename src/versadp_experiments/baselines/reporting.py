@@ -17,7 +17,7 @@ def parts(what: str, reps: int, seed: int, out: str | None, plot: str | None) ->
         return realdata.tables(seed, plot)
     from versadp_experiments.baselines import side_by_side
 
-    return side_by_side.tables(reps, seed)
+    return side_by_side.tables(side_by_side.run(reps, seed, out), reps)
 
 
 def _versatility(reps: int, seed: int, out: str | None, plot: str | None) -> dict[str, list[Row]]:
