@@ -159,7 +159,7 @@ def _rows(task: Task, cells: list[dict[str, Any]]) -> list[Row]:
 
 
 def _summary(found: list[dict[str, Any]]) -> dict[str, float | int | None]:
-    """Return the error and its relative Monte Carlo error, shares of answers and of intervals that hold, and the count."""
+    """Return the error, its relative Monte Carlo error, shares of answers and of intervals that hold, and the count."""
     square = np.array([each["square"] for each in found], dtype=float)
     told = np.isfinite(square)
     covered = [each["covered"] for each in found if each["covered"] is not None]

@@ -2,7 +2,7 @@
 
 20,000 people, covariates even on [-1, 1] (densities, means and medians: normal, cut to it). Ours answers each task from
 a release of its columns, with public names only: means by `describe`, medians and regressions by `fit`, a density by
-the corrected histogram of `describe`, smoothed with a normal kernel of width 0.08, or of half a cell where cells are wider.
+the corrected histogram of `describe`, smoothed with a normal kernel of width 0.08, or of half a cell if that is more.
 """
 
 from __future__ import annotations
