@@ -34,6 +34,11 @@ class Analysis:
     plain: str | None = None
 
     @property
+    def text(self) -> str:
+        """The formula for statsmodels."""
+        return self.plain or self.formula or "1"
+
+    @property
     def title(self) -> str:
         """Loss and formula."""
         if isinstance(self.loss, str):
@@ -98,21 +103,22 @@ def _levels(data: str) -> list[Any]:
     return list(kinds[-1].levels) if kinds else []
 
 
+def answer(model: Analysis, level: str, seed: int, size: int) -> tuple[str, Any, Any]:
+    """Return how a fit from a release ended, its estimates and its intervals, nan where nothing is told."""
+    found = vdp.fit(release(model.data, level, seed), model.formula, loss=model.loss)
+    if not found.answered:
+        return str(found.outcome), np.full(size, np.nan), np.full((size, 2), np.nan)
+    return str(found.outcome), np.asarray(found.params, dtype=float), np.asarray(found.conf_int(), dtype=float)
+
+
 def compared(analysis: Analysis, seed: int) -> list[Row]:
     """Return each coefficient without privacy and at each level: estimate, interval, and width against the raw one."""
-    names, values, _, ends = raw(analysis.data, analysis.plain or str(analysis.formula), analysis.loss)
+    names, values, _, ends = raw(analysis.data, analysis.text, analysis.loss)
     width = ends[:, 1] - ends[:, 0]
     out = _rows((analysis.title, "no privacy"), names, values, ends, width)
     for level in LEVELS:
-        found = vdp.fit(release(analysis.data, level, seed), analysis.formula, loss=analysis.loss)
-        if found.answered:
-            ours = np.asarray(found.conf_int(), dtype=float)
-            out += _rows((analysis.title, level), names, np.asarray(found.params, dtype=float), ours, width)
-        else:
-            nothing = np.full(len(names), np.nan)
-            out += _rows(
-                (analysis.title, f"{level}: {found.outcome}"), names, nothing, np.full((len(names), 2), np.nan), width
-            )
+        outcome, estimates, ours = answer(analysis, level, seed, len(names))
+        out += _rows((analysis.title, told(level, outcome)), names, estimates, ours, width)
     return out
 
 
@@ -122,6 +128,17 @@ def _rows(where: tuple[str, str], names: list[str], values: Any, ends: Any, widt
         | {"low": number(low), "high": number(high), "width / raw": number((high - low) / raw_width)}
         for name, value, (low, high), raw_width in zip(names, values, ends, width, strict=True)
     ]
+
+
+def told(level: str, outcome: str) -> str:
+    """Return a level, and how a fit ended if not well.
+
+    Examples
+    --------
+    >>> told("strict", "converged"), told("strict", "weak")
+    ('strict', 'strict: weak')
+    """
+    return level if outcome == "converged" else f"{level}: {outcome}"
 
 
 def number(value: float) -> float | None:

@@ -48,7 +48,7 @@ def digit(value):
 @pytest.mark.parametrize("table", published.PRINTED, ids=lambda t: t.data)
 def test_published_tables_are_what_the_raw_fit_gives_to_the_printed_digit(table):
     needs(table.data)
-    _, values, errors, _ = realdata.raw(table.data, table.plain or table.formula, table.loss, table.errors)
+    _, values, errors, _ = realdata.raw(table.data, table.text, table.loss, table.errors)
     assert len(values) == len(table.printed)
     for value, error, (printed, its_error) in zip(values * table.unit, errors * table.unit, table.printed, strict=True):
         assert abs(value - printed) <= digit(printed)
