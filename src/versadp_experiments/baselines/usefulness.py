@@ -2,8 +2,9 @@
 
 A slope is useful where the root mean square error of private estimates around the raw fit is below half its size: it
 is then two errors away from 0, and its sign is told. A mean or a median is useful where that error is below three times
-the raw standard error. (Delta 1e-6 where there is one; unit record; epsilon on a grid, from above, until it fails; the
-baselines get just the columns of the question, ours releases all columns of the data set, categories too.)
+the raw standard error (of a median: that of a normal column of the same spread). Delta is 1e-6 where there is one; unit
+record; epsilon on a grid, from above, until it fails; the baselines get just the columns of the question, ours releases
+all columns of the data set, categories too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from versadp_experiments.baselines.sequential import LocalGLM, LocalMedian
 
 Answer = Callable[[float, np.random.Generator], float]
 GRID = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-DELTA = 1e-6
+DELTA, NORMAL = 1e-6, 1.2533  # the standard error of a normal sample's median, in units of its mean's
 
 
 class Question(NamedTuple):
@@ -100,8 +101,7 @@ def wanted(question: Question, sample: Sample) -> tuple[float, float]:
     if question.kind == "mean":
         return float(x.mean()), 3 * float(x.std()) / n**0.5
     if question.kind == "median":
-        low, middle, high = np.quantile(x, [0.5 - 0.5 / n**0.5, 0.5, 0.5 + 0.5 / n**0.5])
-        return float(middle), 3 * max(float(high - low) / 2, 1 / n**0.5 / 10)  # half a 68% interval of the sign test
+        return float(np.median(x)), 3 * NORMAL * float(x.std()) / n**0.5  # wages are heaped: their own spread is nil
     if question.kind == "logistic":
         slope = float(minimum(Logistic(), sample.design, sample.y)[1])
     else:
