@@ -92,12 +92,12 @@ def _fitted(formula: str | None, loss: Any, first: int = 1) -> Callable[[vdp.Rel
 
 
 def _mean(release: vdp.Release) -> Answer:
-    found = vdp.describe(release)["x0"].mean
+    found: Any = vdp.describe(release)["x0"].mean
     return Answer(*(np.array([end]) for end in (found.value, found.low, found.high)))
 
 
 def _density(release: vdp.Release) -> Answer:
-    cells = vdp.describe(release)["x0"].histogram
+    cells: Any = vdp.describe(release)["x0"].histogram
     middle, width = (cells.low + cells.high) / 2, max(0.08, float(cells.high[0] - cells.low[0]) / 2)
     away = (_AT[:, None] - middle) / width
     return Answer(np.exp(-away * away / 2) @ cells.share / (width * math.sqrt(2 * math.pi)))

@@ -131,7 +131,8 @@ def ours(question: Question, *, shuffled: bool) -> Answer:
         mechanism = _mechanism(question.data, epsilon, shuffled=shuffled)
         release = mechanism.release(data.frame, key=sha256(rng.bytes(32)).digest())
         if question.kind == "mean":
-            return float(vdp.describe(release)[question.response].mean.value)
+            mean: Any = vdp.describe(release)[question.response].mean
+            return float(mean.value)
         try:
             if question.kind == "median":
                 return float(np.asarray(vdp.fit(release, loss=vdp.losses.Quantile(question.response, 0.5)).params)[0])
