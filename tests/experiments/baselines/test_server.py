@@ -195,6 +195,21 @@ def test_minibatches_need_more_noise_a_step_by_just_their_number():
     assert ten.sigma(1000, 2, budget) == pytest.approx(10 * one.sigma(1000, 2, budget), rel=1e-12)
 
 
+def test_all_steps_together_have_the_epsilon_of_dp_accounting():
+    """The same noise, told to another library: its epsilon is ours, and that of one pass more is not."""
+    accounting = pytest.importorskip("dp_accounting")
+    from dp_accounting.pld import PLDAccountant
+
+    method, budget = NoisyGradient(passes=20, share=0.0), Budget(1.0, 1e-6)
+    bound = method.score.bound * math.sqrt(4)
+    multiplier = method.sigma(5000, 3, budget) / (2 * bound / 5000)  # replacing a record moves a mean gradient so far
+    ours = method.guarantee(5000, 3, budget).epsilon(1e-6)
+    for passes, same in ((20, True), (21, False)):
+        event = accounting.SelfComposedDpEvent(accounting.GaussianDpEvent(multiplier), passes)
+        theirs = PLDAccountant().compose(event).get_epsilon(1e-6)
+        assert (abs(theirs - ours) < 2e-3) is same
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_cai_without_noise_is_least_squares_inside_the_ball(exact):
     sample = linear()
