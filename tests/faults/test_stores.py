@@ -26,6 +26,7 @@ SCHEMA = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()})
 MECHANISM = vdp.Mechanism(SCHEMA, scale=0.2, exact_rate=0.2)
 KEY = bytes(range(9, 41))
 PLACE = "s3://surveys/released"
+SOON = 60.0  # seconds, on a machine that is busy; without a bound all of these would take many minutes, or for ever
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +87,13 @@ def test_an_error_or_two_are_tried_again(way, folder):
 @pytest.mark.parametrize("code", [500, 503, 403])
 def test_errors_without_end(way, code):
     way.fault = lambda *_: code
-    assert seconds(lambda: vdp.load(PLACE)) < 12
+    assert seconds(lambda: vdp.load(PLACE)) < SOON
     assert way.count <= 2 * stores.ATTEMPTS
 
 
 def test_a_store_that_says_nothing(way):
     way.fault = lambda *_: "silent"
-    assert seconds(lambda: vdp.load(PLACE)) < 12
+    assert seconds(lambda: vdp.load(PLACE)) < SOON
     assert way.count <= stores.ATTEMPTS
 
 
@@ -100,7 +101,7 @@ def test_an_answer_that_drips(way, monkeypatch):
     """A byte now and then is no silence, so it is the patience that ends it."""
     way.fault = parts("drip")
     monkeypatch.setattr(stores, "PATIENCE", 2.0)
-    assert seconds(lambda: vdp.fit(PLACE, "y ~ x")) < 8
+    assert seconds(lambda: vdp.fit(PLACE, "y ~ x")) < SOON
 
 
 def test_answers_that_are_cut_or_changed(way):
@@ -152,7 +153,7 @@ def test_data_that_cannot_be_read_release_nothing(way, store, people, tmp_path):
 def test_putting_that_fails_is_done_again(way, store, folder):
     """Without a manifest there is no release; the same call then makes one."""
     way.fault = lambda method, path, _: 500 if method == "PUT" and "manifest" in path else None
-    assert seconds(lambda: vdp.load(folder).save("s3://surveys/again")) < 25
+    assert seconds(lambda: vdp.load(folder).save("s3://surveys/again")) < SOON
     way.fault = lambda *_: None
     with pytest.raises(ReleaseError, match="not a release folder"):
         vdp.load("s3://surveys/again")

@@ -138,7 +138,8 @@ class BadWay:
                                 break
                         self.close_connection = True
                     elif fault == "changed":
-                        self.wfile.write(body[:-1] + bytes([body[-1] ^ 1]))
+                        middle = len(body) // 2
+                        self.wfile.write(body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :])
                     else:
                         self.wfile.write(body)
 

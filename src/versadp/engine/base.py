@@ -39,7 +39,7 @@ class Engine(Protocol):
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order, holding only a few items at a time.
 
-        Items with an equal `home` are about the same records: who worked on one may have kept something for the next.
+        Items with an equal `origin` are about the same records: who worked on one may have kept something for the next.
         """
         ...
 

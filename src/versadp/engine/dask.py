@@ -66,7 +66,7 @@ class Dask:
         self._given = None if cluster is None or isinstance(cluster, str) else cluster
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None
-        self._did: dict[int, str] = {}  # who worked last on an item, or on one of its home, and may have kept something
+        self._did: dict[int, str] = {}  # who worked last on an origin, and may have kept something
         self._end: Callable[[], object] = bool
         if getattr(self._given, "asynchronous", False):
             raise ParameterError("a client must not be asynchronous", hint="make one with Client(address)")
@@ -89,12 +89,12 @@ class Dask:
         try:
             for number, item in enumerate(items):
                 sealed = _sealed(item)
-                home = hash(getattr(item, "home", sealed))
-                last = self._did.get(home)
+                origin = hash(getattr(item, "origin", sealed))
+                last = self._did.get(origin)
                 where = {} if last is None else {"workers": last, "allow_other_workers": True}
                 with _Told():
                     task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False, **where)
-                waiting.append((task, home))
+                waiting.append((task, origin))
                 if len(waiting) >= most:
                     yield self._result(*waiting.popleft())
             while waiting:

@@ -123,7 +123,7 @@ class Numbered(NamedTuple):
     labels: Array | None = None
 
     @property
-    def home(self) -> tuple[str, int]:
+    def origin(self) -> tuple[str, int]:
         """Whose records these are, wherever they are asked for."""
         return self.handle.file, self.handle.group
 
@@ -135,10 +135,10 @@ class Asked(NamedTuple):
     chosen: list[NDArray[np.int64]]
 
     @property
-    def home(self) -> tuple[str, int]:
+    def origin(self) -> tuple[str, int]:
         """Whose records these are."""
-        home: tuple[str, int] = self.item.home
-        return home
+        origin: tuple[str, int] = self.item.origin
+        return origin
 
 
 @dataclass(frozen=True)
