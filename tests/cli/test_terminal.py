@@ -138,3 +138,11 @@ def test_completion(shell):
 def test_help_fits_eighty_columns(path):
     done = CliRunner().invoke(main, [*path, "--help"], terminal_width=80)
     assert max(map(len, done.output.splitlines())) <= 80
+
+
+def test_noise_belongs_to_a_target(tmp_path):
+    (tmp_path / "schema.toml").write_text(vdp.Schema({"a": vdp.Bounded(0, 1)}).to_toml())
+    given = ["release", "none.csv", "--schema", str(tmp_path / "schema.toml"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, [*given, "--scale", "0.5", "--noise", "zil"])
+    assert done.exit_code == 2
+    assert "--noise is about a target" in done.stderr

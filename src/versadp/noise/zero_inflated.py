@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from versadp import inputs
-from versadp.display.numbers import brief
 from versadp.errors import ParameterError
 from versadp.noise import laplace_attack as attack
 from versadp.noise.block import Block, Spec
@@ -297,7 +296,7 @@ class ZeroInflatedBlock(Block):
     def facts(self, rows: int | None) -> dict[str, str]:
         """Return what a plan shows."""
         noise = zip(self.columns, self.sigma, strict=True)
-        facts = {f"noise in {name} (standard deviation)": f"±{brief(sigma)}" for name, sigma in noise}
+        facts = {f"noise in {name} (standard deviation)": f"±{sigma:,.4g}" for name, sigma in noise}
         facts["records released unchanged"] = f"{100 * self.exact_rate:.3g}%"
         if rows is not None:
             facts[f"... of {rows:,}"] = f"about {self.exact_rate * rows:,.0f}"
