@@ -68,8 +68,8 @@ def is_far(engine: Engine) -> bool:
 
     Examples
     --------
-    >>> from versadp.engine import Local
-    >>> is_far(Local())
+    >>> from versadp.engine import Serial
+    >>> is_far(Serial())
     False
     """
     return nearby(engine) is not engine
