@@ -1,7 +1,10 @@
 """Attacks on the noise: each fails, and the naive build beside it shows that the attack is real."""
 
 import ast
+import multiprocessing
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 import versadp as vdp
 from versadp.noise import ZeroInflatedBlock
 from versadp.noise.words import fresh_key, keystream
+from versadp_tests.engine_work import released_alike
 
 SCHEMA = vdp.Schema({"x": vdp.Bounded(0, 1)})
 KEY = vdp.fresh_key()
@@ -156,20 +160,14 @@ def test_people_with_equal_records_do_not_share_noise():
     assert not correlated(y[:-1], y[1:])
 
 
-def test_forked_workers_do_not_share_noise(tmp_path):
+def test_forked_workers_do_not_share_noise():
     """Noise has no state that a fork could copy: equal content gives equal noise, other content other noise."""
-    import multiprocessing
-
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        results = pool.map(_release_in_worker, [(KEY, 0.1), (KEY, 0.1), (KEY, 0.2), (KEY, 0.3)])
-    assert results[0] == results[1]
-    assert not correlated(np.array(results[0]) - 0.1, np.array(results[2]) - 0.2)
-    assert not correlated(np.array(results[2]) - 0.2, np.array(results[3]) - 0.3)
-
-
-def _release_in_worker(task):
-    key, x = task
-    return released(np.full(8000, x), mechanism(exact_rate=0.0), key=key, engine="serial").tolist()
+    values = (0.1, 0.1, 0.2, 0.3)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        first, same, second, third = pool.map(partial(released_alike, KEY), values)
+    assert (first == same).all()
+    assert not correlated(first - 0.1, second - 0.2)
+    assert not correlated(second - 0.2, third - 0.3)
 
 
 # timing --------------------------------------------------------------------------------------------------------
