@@ -165,3 +165,31 @@ def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
     assert json.loads(result.output)[0]["law"] is True
     assert run("audit").exit_code == 2
     assert run("audit", str(tmp_path / "r"), "--schema", schema).exit_code == 2
+
+
+def test_a_fit_that_tells_nothing_exits_with_1(tmp_path):
+    """Weak in every coefficient: there is no estimate, whatever the outcome is called."""
+    import versadp as vdp
+
+    vdp.example(300, epsilon=0.5).save(tmp_path / "released")
+    result = run("fit", str(tmp_path / "released"), "visits ~ age + income")
+    assert "weak" in result.output
+    assert result.exit_code == 1
+    vdp.example(20_000, epsilon=8).save(tmp_path / "clear")
+    assert run("fit", str(tmp_path / "clear"), "visits ~ age").exit_code == 0
+
+
+def test_empty_text_is_said_to_be_missing(tmp_path):
+    """A text file spells what is missing as nothing: the cure is another than for a level that was forgotten."""
+    (tmp_path / "people.csv").write_text("age,city\n" + "40,Graz\n" * 50 + "41,\n" * 3, encoding="utf-8")
+    (tmp_path / "schema.toml").write_text(
+        '[columns.age]\ntype = "bounded"\nlower = 0\nupper = 99\n'
+        '[columns.city]\ntype = "categorical"\nlevels = ["Graz", "Turku"]\n',
+        encoding="utf-8",
+    )
+    files = (str(tmp_path / "people.csv"), "--schema", str(tmp_path / "schema.toml"), "--out", str(tmp_path / "out"))
+    result = run("release", *files, "--epsilon", "8")
+    assert result.exit_code == 2
+    assert "missing" in result.output
+    assert "nullable" in result.output
+    assert "none of its levels" not in result.output

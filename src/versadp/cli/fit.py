@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 import versadp as vdp
 from versadp.cli.options import engine_option, release_folder, style_option
@@ -90,7 +91,7 @@ def fit(
         click.echo(str(results.summary(level)), err=style == "csv")
     else:
         click.echo(results.coef_table(level).to_csv(), nl=False)
-    if not results.answered:
+    if not results.answered or np.isnan(results.params.values).all():
         raise SystemExit(1)
 
 

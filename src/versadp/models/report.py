@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 EPSILON = 4.0
 FEW, NUMBERS = 2000, 10_000_000  # numbers that points of a record may take, and of all records
-HARDLY = 0.5  # of a size, as its standard error: then it is not told
+HARDLY = 0.25  # of a size, as its standard error: then it is not told; with a half, chance decides what is
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DRAWS = 100_000
 HALF, MOSTLY = (0.25, 0.75), (0.05, 0.95)
+FINE = 2.0**-10  # of a range: what is nearer than this is only rounded
 
 
 class Spread(NamedTuple):
@@ -84,7 +85,8 @@ def _spread(column: Column, shown: Array, truth: float) -> Spread:
         return Spread(middle, (np.nan, np.nan), (np.nan, np.nan), 0.0)
     ends = np.quantile(there, [*HALF, *MOSTLY]).tolist()
     places, counts = np.unique(there, return_counts=True)
-    same = float(counts[np.argmin(np.abs(places - middle))] / shown.size)  # outputs have a lattice of their own
+    nearest = np.argmin(np.abs(places - middle))  # outputs have a lattice of their own, which may leave out the truth
+    same = float(counts[nearest] / shown.size) if abs(places[nearest] - middle) < FINE else 0.0
     return Spread(middle, (ends[0], ends[1]), (ends[2], ends[3]), same)
 
 

@@ -26,7 +26,7 @@ def refuse_strangers(exposure: Exposure, column: str | None, again: str) -> None
             f"people were released {strange} time{'s' * (strange > 1)} before, and without the same id column in both "
             "nobody can tell whether they are here again",
             hint="other people get a ledger of their own: population='...' (--population); for the same people give "
-            "the schema that id, or charge everybody for both: again='charge'",
+            "the schema that id, or charge everybody for both: again='charge' (--again charge)",
         )
 
 

@@ -132,6 +132,8 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
     found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
     wrong = found.null_count - values.null_count
+    if wrong and kind is str and not nullable and "" not in column.levels:
+        refuse_missing(int(pc.sum(pc.equal(values, "")).as_py() or 0), name)
     if wrong:
         raise DataError(
             f"column {name!r} has {wrong} values that are none of its levels",
