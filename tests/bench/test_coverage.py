@@ -187,11 +187,11 @@ def test_processes_give_the_same(whole):
 
 def test_a_killed_run_continues_and_gives_the_same_table(tmp_path, whole):
     code = (
-        "import time\nfrom versadp_bench.coverage import store\n"
+        "import time\nfrom versadp_bench import store\n"
         "from versadp_bench.coverage.regimes import REGIMES\nfrom versadp_bench.coverage.running import Plan, run\n"
         "add = store.Store.add\n"
         "def slow(self, line):\n    add(self, line)\n    time.sleep(60 if line['rep'] == 2 else 0)\n"
-        f"store.Store.add = slow\nrun(Plan([REGIMES[n] for n in {TWO!r}], 6, seed=3), {str(tmp_path)!r}, 'local')\n"
+        f"store.Store.add = slow\nrun(Plan([REGIMES[n] for n in {TWO!r}], 6, seed=3), {str(tmp_path)!r}, 'serial')\n"
     )
     file = tmp_path / "mean-n-300.jsonl"
     with subprocess.Popen([sys.executable, "-c", code]) as child:
