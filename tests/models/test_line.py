@@ -61,21 +61,16 @@ def test_scales_are_smaller_where_a_density_ends():
     assert normal.times(3.0).scale() == pytest.approx(3 * normal.scale())
 
 
-@pytest.mark.parametrize(("name", "seeds"), [("check 0.9, steep", range(2)), ("check 0.9, private response", range(1))])
-def test_fits_that_failed_without_a_line(name, seeds, monkeypatch):
+@pytest.mark.parametrize("name", ["check 0.9, steep", "check 0.9, private response"])
+def test_fits_that_failed_without_a_line(name, monkeypatch):
     """52 and 44 of 60 fits had no estimate without it."""
     regime = HARD[name]
-    truth = regime.truth()
-
-    def fits():
-        return [vdp.fit(released(regime, seed), regime.formula, loss=regime.loss) for seed in seeds]
-
-    found = fits()
-    assert all(each.answered for each in found)  # the steep one is weak, for want of records beyond the quantile
-    for each in found:
-        assert np.abs(np.asarray(each.params) - truth).max() < 1.0
+    release = released(regime, 0)
+    found = vdp.fit(release, regime.formula, loss=regime.loss)
+    assert found.answered  # the steep one is weak, for want of records beyond the quantile
+    assert np.abs(np.asarray(found.params) - regime.truth()).max() < 1.0
     monkeypatch.setattr(fitting, "corrected_line", lambda *_: None)
-    assert not all(each.converged for each in fits())
+    assert not vdp.fit(release, regime.formula, loss=regime.loss).converged
 
 
 def test_a_start_of_ones_own_is_kept():
