@@ -77,7 +77,27 @@ def test_noise_by_hand_a_shared_state_and_a_budget(place):
     assert run("release", place / "people.csv", "--out", place / "one", *options, *first).exit_code == 0
     result = run("release", place / "people.csv", "--out", place / "two", *options)
     assert "500 people were released before" in result.output
-    assert run("release", place / "people.csv", "--out", place / "two", *options, "--again", "charge").exit_code == 0
+    result = run("release", place / "people.csv", "--out", place / "two", *options, "--again", "charge")
+    assert result.exit_code == 0
+    charge = np.sqrt(2) + np.log(0.65 / 0.35)  # Laplace noise whose sd is the range; a region that is kept or redrawn
+    total = [line for line in result.output.splitlines() if "charged by 2 releases" in line]
+    assert float(total[0].split("at most epsilon ")[1].split(",")[0]) == pytest.approx(2 * charge, rel=1e-4)
+    assert "a budget of epsilon 100, delta 0.5" in total[0]
+    shown = run("ledger", place / "two", "--state", place / "state")
+    assert total[0] in shown.output
+    rows = json.loads(run("ledger", "--state", place / "state", "--format", "json").output)
+    assert [(Path(row["release"]).name, row["records"], row["status"]) for row in rows] == [
+        ("one", 500, "open"),
+        ("two", 500, "open"),
+    ]
+    assert sum(row["epsilon"] for row in rows) == pytest.approx(2 * charge, rel=1e-4)
+
+
+def test_the_ledger_of_nobody(place):
+    result = run("ledger", "--population", "nobody")
+    assert result.exit_code == 2
+    assert "there is no state folder" in result.output
+    assert not Path(os.environ["XDG_STATE_HOME"]).exists()
 
 
 @pytest.mark.parametrize(

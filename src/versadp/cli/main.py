@@ -29,6 +29,7 @@ _COMMANDS = {
     "describe": "versadp.cli.describe:describe",
     "finalize": "versadp.cli.finalize:finalize",
     "fit": "versadp.cli.fit:fit",
+    "ledger": "versadp.cli.ledger:ledger",
     "plan": "versadp.cli.plan:plan",
     "rehearse": "versadp.cli.rehearse:rehearse",
     "release": "versadp.cli.release:release",

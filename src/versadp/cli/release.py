@@ -12,6 +12,7 @@ import versadp as vdp
 from versadp.cli.options import Place, engine_option, percentages, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
+from versadp.release.files.account import account
 from versadp.release.files.release import AGAIN, release_file
 
 
@@ -82,6 +83,8 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
         click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
         return
     click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
+    if options["again"] == "charge":
+        click.echo(f"\n{account(out, state=options['state']).sentence()}")
 
 
 def _source(data: Path | None, query: str | None, database: str | None) -> Any:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
 
+POPULATION = "default"
+
 
 def home_of(place: Path, state: str | Path | None, population: str | None = None) -> Path:
     """Return the state folder of a release that is made or to be made; it is never inside the release.

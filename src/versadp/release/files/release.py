@@ -16,7 +16,7 @@ from versadp.release.checkpoints import reached
 from versadp.release.durable import sync_folder
 from versadp.release.files.begin import begin, give_up
 from versadp.release.files.charges import allowance, charge_of
-from versadp.release.files.places import find, home_of, manifest_at, scratch_of
+from versadp.release.files.places import POPULATION, find, home_of, manifest_at, scratch_of
 from versadp.release.files.queries import Query
 from versadp.release.files.refusals import as_begun, unfit, writing
 from versadp.release.files.run import Feed, Run
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
 
 AGAIN = ("refuse", "charge", "others")
-POPULATION = "default"
 
 
 def release_file(

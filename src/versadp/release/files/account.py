@@ -1,0 +1,95 @@
+"""What the ledger of a population says: its releases, and what one person was charged by all of them at the most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from versadp.release.files.charges import DELTA_UNIT, EPSILON_UNIT, spelled
+from versadp.release.files.places import POPULATION, home_of, states
+from versadp.release.files.refusals import writing
+from versadp.release.ledger.exposure import exposure_before
+from versadp.release.ledger.state import State
+from versadp.schema.schema import check_population
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from versadp.release.ledger.history import History
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a ledger says.
+
+    Attributes
+    ----------
+    releases : tuple of dict
+        One a release, in the order in which they were begun: folder, records, intakes, what it charges one person
+        (epsilon and delta for a whole record), and whether it is open, unfinished or final.
+    most : tuple of int
+        What one person was charged by all releases at the most, in the whole units of `charges.py`.
+    budget : tuple of int, optional
+        What one person may be charged in all.
+    """
+
+    releases: tuple[dict[str, Any], ...]
+    most: tuple[int, int]
+    budget: tuple[int, int] | None
+
+    def sentence(self) -> str:
+        """Return in one sentence what one person was charged, and may be."""
+        count = len(self.releases)
+        told = f"One person was charged by {count} release{'s' * (count != 1)} at most {spelled(self.most)} in all"
+        return f"{told}, of a budget of {spelled(self.budget)}." if self.budget else f"{told}; there is no budget."
+
+
+def account(place: Path | None = None, *, state: Path | None = None, population: str | None = None) -> Account:
+    """Return what the ledger of a release says, or the one of a state folder or a population.
+
+    Parameters
+    ----------
+    place : Path, optional
+        A release folder: the ledger that knows it.
+    state : Path, optional
+        A state folder.
+    population : str, optional
+        Without both: the name under which these people were released, `default` if none was given.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd, versadp as vdp
+    >>> from pathlib import Path
+    >>> mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}), scale=0.25, exact_rate=0.2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"age": [30, 41, 77]}).to_parquet(folder + "/people.parquet")
+    ...     for name in ("one", "two"):
+    ...         made = vdp.release_file(
+    ...             folder + "/people.parquet", f"{folder}/{name}", mech, state=folder + "/secret", again="charge"
+    ...         )
+    ...     account(state=Path(folder, "secret")).sentence()
+    'One person was charged by 2 releases at most epsilon 10.16297, delta 0.800002 in all; there is no budget.'
+    """
+    with writing():
+        if place is not None:
+            home = home_of(place.absolute(), state)
+        elif state is not None:
+            home = state.absolute()
+        else:
+            home = states() / check_population(population or POPULATION)
+        with State(home) as opened:
+            seen = tuple(_row(each) for each in opened.ledger.histories.values() if each.counts)
+            return Account(seen, exposure_before(opened.ledger).most(), opened.first.budget)
+
+
+def _row(history: History) -> dict[str, Any]:
+    epsilon, delta = history.begin.charge
+    status = "final" if history.final else "open" if history.running is None else "unfinished"
+    return {
+        "release": history.begin.out,
+        "records": sum(file.rows for file in history.files),
+        "intakes": len(history.done),
+        "epsilon": epsilon / EPSILON_UNIT,
+        "delta": delta / DELTA_UNIT,
+        "status": status,
+    }
