@@ -407,10 +407,10 @@ class WindowBlock(Block):
     def sentences(self, rows: int | None) -> list[str]:
         """Return what the statement says: above all, that a kept record shows the truth up to its window."""
         count = "" if rows is None else f" (about {self.keep * rows:,.0f} of {rows:,})"
-        shown = [f"{name} " + (f"within ±{brief(far, 3)}" if far else "as it is") for name, far in self.reach().items()]
-        shown += [f"{name} as it is" for name, flag in zip(self.columns, self.category, strict=True) if flag]
-        shown += [
-            f"that {name} is missing" for name, null in zip(self.columns, self.nulls, strict=True) if null is True
+        within = {name: f"within ±{brief(far, 3)}" for name, far in self.reach().items() if far}
+        shown = [
+            f"{name} {within.get(name, 'as it is')}" + " or that it is missing" * (null is True)
+            for name, null in zip(self.columns, self.nulls, strict=True)
         ]
         kept = f"With probability {100 * self.keep:.3g}%{count} a record shows the truth up to a window"
         return [

@@ -6,7 +6,7 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from versadp.errors import ParameterError, ReleaseError, SpentError, StateError
+from versadp.errors import ParameterError, ReleaseError, SpentError, StateError, VersadpError
 from versadp.release.files.charges import spelled
 from versadp.release.ledger.exposure import VOUCHED
 
@@ -47,20 +47,22 @@ def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechan
     """Return the mechanism with which a release was begun; refuse to go on with other noise, or another order."""
     begun = history.begin.noise
     if begun.version > 1 and shuffle != history.is_sorted:  # version 1 had no other order than that of the input
-        raise ParameterError(
-            f"the release was begun with shuffle={history.is_sorted}",
-            hint="finish it as it was begun, or begin anew: restart=True (--restart)",
-        )
+        raise _unlike(history, f"with shuffle={history.is_sorted}")
     try:
         same = mechanism.in_version(begun.version) == begun
     except ParameterError:  # the older version has no such noise
         same = False
     if not same:
-        raise ParameterError(
-            "the release was begun with another schema or other noise",
-            hint="finish it as it was begun, or begin anew: restart=True (--restart)",
-        )
+        raise _unlike(history, "with another schema or other noise")
     return begun
+
+
+def _unlike(history: History, how: str) -> VersadpError:
+    if history.done:
+        return ReleaseError(f"there is a release already, made {how}", hint="choose a new folder")
+    return ParameterError(
+        f"the release was begun {how}", hint="finish it as it was begun, or begin anew: restart=True (--restart)"
+    )
 
 
 def unfit() -> StateError:

@@ -42,7 +42,8 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
         lines.append(f"Protecting {_UNIT_WORDS[unit]}:")
         if among is not None:
             lines.append(f"  Among {_count(among, 'record')} in an order that tells nothing:")
-            lines += _figures_in_words(mechanism.privacy(unit, shuffled=among))
+            # whoever sees no order sees no more than who does: what holds for the latter holds here
+            lines += _figures_in_words(mechanism.privacy(unit, shuffled=among), mechanism.privacy(unit))
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
     lines += ["", *_order_words(order)]
@@ -99,13 +100,16 @@ def _figures(mechanism: Mechanism, among: int | None) -> dict[str, Any]:
     }
 
 
-def _figures_in_words(profile: PrivacyProfile) -> list[str]:
-    pairs = ", ".join(f"({epsilon:g}, {rounded_up(profile.delta(epsilon))})" for epsilon in EPSILONS)
-    found = rounded_up(100 * (1 - profile.beta(FALSE_ALARMS)))
+def _figures_in_words(*hold: PrivacyProfile) -> list[str]:
+    """Return the figures of profiles that all hold."""
+    deltas = {epsilon: min(float(profile.delta(epsilon)) for profile in hold) for epsilon in EPSILONS}
+    pairs = ", ".join(f"({epsilon:g}, {rounded_up(delta)})" for epsilon, delta in deltas.items())
+    found = rounded_up(100 * (1 - max(float(profile.beta(FALSE_ALARMS)) for profile in hold)))
+    floor = rounded_up(min(profile.delta_floor for profile in hold))
     attack = f"An attacker who may raise {FALSE_ALARMS:.0%} false alarms tells two versions apart in at most"
     return [
         f"  {attack} {found}% of cases.",
-        f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {rounded_up(profile.delta_floor)}.",
+        f"  (epsilon, delta) for every pair of: {pairs}; delta is never below {floor}.",
     ]
 
 
