@@ -111,6 +111,9 @@ def test_command(tmp_path, monkeypatch):
     monkeypatch.setattr(planner.planner, "__kwdefaults__", planner.planner.__kwdefaults__ | {"ways": WAYS[:1]})
     (tmp_path / "schema.toml").write_text(SCHEMA.to_toml())
     place = tmp_path / "plan.html"
-    done = CliRunner().invoke(main, ["plan", str(tmp_path / "schema.toml"), "--report", str(place)])
+    options = ["--report", str(place), "--records", "3500"]
+    done = CliRunner().invoke(main, ["plan", str(tmp_path / "schema.toml"), *options])
     assert done.exit_code == 0, done.output
     assert "Planning a private release" in place.read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', place.read_text(), flags=re.DOTALL)[1])
+    assert data["records"] == [35, 350, 3500, 35_000, 350_000]  # the page opens at the middle

@@ -14,6 +14,7 @@ import versadp as vdp
 from versadp.cli.options import model_options, stated, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
+from versadp.reporting.stops import around
 
 if TYPE_CHECKING:
     from versadp.release.target.plan import Plan
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 @click.option(
     "--target-se", multiple=True, metavar="NAME=SE", help="Wanted standard error of a coefficient; with --formula."
 )
-@click.option("--records", type=click.IntRange(2), help="How many records will be released; with --formula.")
+@click.option(
+    "--records", type=click.IntRange(2), help="How many records will be released; with --formula or --report."
+)
 @click.option("--noise", type=click.Choice(["auto", "window", "zil"]), default="auto", help="With --target-se.")
 @model_options(required=False)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write the trade-off curves to a file.")
@@ -43,14 +46,16 @@ def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | 
     """Show what meets a privacy target, side by side; or, with --formula, what a model's precision costs in privacy.
 
     With --formula and --target-se: the least epsilon. With --formula and --epsilon: standard errors and widths. With
-    --report: a page on which privacy, noise and precision move together; it needs no target, and shows the model of
-    --formula.
+    --report: a page on which privacy, noise and precision move together; it needs no target, opens at --records, and
+    shows the model of --formula.
     """
     columns = vdp.Schema.from_toml(schema)
     if report is not None:
         with bar("planning") as tell:
             model = {name: options[name] for name in ("formula", "loss", "assume")}
-            vdp.planner(columns, report, **model, progress=tell)
+            given = options["records"] or options["rows"] or options["shuffled"]
+            stops = {} if given is None else {"records": around(given)}
+            vdp.planner(columns, report, **model, **stops, progress=tell)
         click.echo(f"report written to {report}", err=True)
         if not any(options[name] for name in ("epsilon", "advantage", "alpha", "beta", "target_se")):
             return

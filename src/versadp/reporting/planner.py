@@ -72,7 +72,7 @@ def planner(
     loss, assume
         Of the model, as in `plan`; what is left open of its people is filled by rules, which stand on the page.
     records : sequence of int
-        The stops of the slider for the number of records.
+        The stops of the slider for the number of records; the page opens at the middle one.
     ways : sequence of Way
         Which noise, with its epsilons and deltas.
     progress : callable, optional

@@ -57,6 +57,17 @@ WAYS = (
 )
 
 
+def around(records: int) -> tuple[int, ...]:
+    """Return stops of which a number of records is the middle one, where the page opens.
+
+    Examples
+    --------
+    >>> around(3500)
+    (35, 350, 3500, 35000, 350000)
+    """
+    return tuple(max(2, records * 10**power // 100) for power in range(5))
+
+
 def stops_of(way: Way, records: Sequence[int]) -> Iterator[tuple[str, float, float, int | None]]:
     """Yield unit, epsilon, delta and, where the noise depends on it, number of records of each stop."""
     for epsilon, delta, count in product(way.epsilons, way.deltas, records if way.shuffled else [None]):
