@@ -9,16 +9,16 @@ import click
 
 import versadp as vdp
 from versadp.auditing import through_files
-from versadp.cli.options import percentages, release_folder, style_option, unit_option
+from versadp.cli.options import numbers, release_folder, style_option, unit_option
 from versadp.display.tables import render
 
 
 @click.command(epilog="Example: versadp audit released --unit attribute -n 200000")
 @click.argument("folder", type=release_folder, required=False)
 @click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="In place of a release.")
-@click.option("--scale", type=percentages, help="Noise scale, or column=scale,...; with --schema.")
+@click.option("--scale", type=numbers, metavar="NUMBERS", help="Noise scale, or column=scale,...; with --schema.")
 @click.option("--exact-rate", type=float, default=0.0, help="Share of unchanged records; with --schema.")
-@click.option("--keep", type=percentages, help="Probability that a category is kept; with --schema.")
+@click.option("--keep", type=numbers, metavar="NUMBERS", help="Probability that a category is kept; with --schema.")
 @click.option("-n", "--releases", type=click.IntRange(1000), default=1_000_000, show_default=True)
 @click.option("--delta", type=float, help="Where epsilon is bounded; default: at a few places.")
 @click.option("--confidence", type=float, default=0.999, show_default=True)

@@ -41,7 +41,7 @@ unit_option = click.option(
 )
 
 
-def percentages(text: str) -> dict[str, Any] | float:
+def numbers(text: str) -> dict[str, Any] | float:
     """Read a number, or `column=number,column=number`."""
     if "=" not in text:
         return float(text)

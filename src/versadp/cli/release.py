@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import Place, engine_option, percentages, style_option, unit_option
+from versadp.cli.options import Place, engine_option, numbers, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.account import account
@@ -30,9 +30,9 @@ from versadp.release.files.release import AGAIN, release_file
 @click.option("--out", type=Place(path_type=Path), required=True, help="The release folder.")
 @click.option("--epsilon", type=float, help="Target: epsilon ...")
 @click.option("--delta", type=float, help="... and delta; without one it is pure.")
-@click.option("--scale", type=percentages, help="Noise by hand: scale, or column=scale,...")
+@click.option("--scale", type=numbers, metavar="NUMBERS", help="Noise by hand: scale, or column=scale,...")
 @click.option("--exact-rate", type=float, help="Share of records released unchanged, by Laplace noise; 0 by hand.")
-@click.option("--keep", type=percentages, help="Noise by hand: probability that a category is kept.")
+@click.option("--keep", type=numbers, metavar="NUMBERS", help="Noise by hand: probability that a category is kept.")
 @click.option(
     "--noise",
     type=click.Choice(["auto", "window", "zil"]),

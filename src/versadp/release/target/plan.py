@@ -84,15 +84,27 @@ class Plan:
 
     def table(self) -> list[dict[str, Any]]:
         """Return the facts about all candidates as rows of a table, one column a candidate."""
+        return [row for rows in self._sections().values() for row in rows]
+
+    def _sections(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the facts by what they are about."""
         real = {each.name: each.mechanism for each in self.candidates if each.mechanism is not None}
-        rows = compare(real, self.rows)
         data = {each["name"]: each for each in self.to_dict()["candidates"]}
-        more = {name: dict(_more(data[name])) for name in real}
-        labels = dict.fromkeys(label for each in more.values() for label in each)
-        return rows + [{"fact": x, **{name: each.get(x, "") for name, each in more.items()}} for x in labels]
+        return {
+            "What is shown": _beside({name: _noise(each, self.rows) for name, each in real.items()}),
+            "What is protected": _beside(
+                {name: _protection(each) + _met(data[name]["privacy"]) for name, each in real.items()}
+            ),
+            "What it costs an analyst": _beside(
+                {name: _records(each) + _errors(data[name]["costs"]) for name, each in real.items()}
+            ),
+        }
 
     def __str__(self) -> str:
-        parts = [f"Candidates for protecting one {self.unit}:\n\n{render(self.table())}"]
+        parts = [f"Candidates for protecting one {self.unit}:"]
+        for title, rows in self._sections().items():
+            titled = [{title: row["fact"]} | {name: row[name] for name in row if name != "fact"} for row in rows]
+            parts.append(render(titled))
         parts += [f"{each.name}: not possible: {each.refused}" for each in self.candidates if each.mechanism is None]
         parts += [_served(each) for each in self.candidates if each.mechanism is not None]
         parts.append(f"The default is {self.default}: {self.why}.")
@@ -198,25 +210,6 @@ def _served(candidate: Candidate) -> str:
     return f"{candidate.name} serves: {words}."
 
 
-def _more(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a table shows beside the facts of `compare`."""
-    facts = []
-    for way, units in data["privacy"].items():
-        for unit, figures in units.items():
-            shown = "none" if figures["epsilon"] is None else f"{figures['epsilon']:.4g}"
-            facts.append((f"{unit}, {way}: epsilon at delta {figures['delta']:g}", shown))
-            if way == "shuffled":
-                words = (
-                    f"{unit}, shuffled: at {figures['false alarms']:.0%} false alarms the best attacker finds at most"
-                )
-                facts.append((words, f"{100 * figures['found']:.3g}%"))
-    for name, costs in data["costs"].items():
-        for what, value in costs.items():
-            shown = "lost" if value is None or value > 100 * LOST else f"{value:.3g}"
-            facts.append((f"standard error of {_WHAT[what]} of {name}, times raw", shown))
-    return facts
-
-
 def compare(candidates: Mapping[str, Mechanism], rows: int | None = None) -> list[dict[str, Any]]:
     """Return the facts about each candidate as rows of a table, one column a candidate.
 
@@ -227,13 +220,27 @@ def compare(candidates: Mapping[str, Mechanism], rows: int | None = None) -> lis
     >>> compare({"A": mech}, rows=1000)[0]
     {'fact': 'noise in age (standard deviation)', 'A': '±36'}
     """
-    facts = {label: dict(_facts(mechanism, rows)) for label, mechanism in candidates.items()}
-    names = dict.fromkeys(name for each in facts.values() for name in each)
-    return [{"fact": name, **{label: each.get(name, "") for label, each in facts.items()}} for name in names]
+    return _beside({name: _noise(each, rows) + _protection(each) + _records(each) for name, each in candidates.items()})
 
 
-def _facts(mechanism: Mechanism, rows: int | None) -> list[tuple[str, str]]:
-    facts = [fact for block in mechanism.blocks for fact in block.facts(rows).items()]
+# facts ---------------------------------------------------------------------------------------------------------------
+
+_Facts = list[tuple[str, str]]
+
+
+def _beside(facts: Mapping[str, _Facts]) -> list[dict[str, Any]]:
+    """Return a row a fact, with what each candidate has to say of it."""
+    said = {name: dict(each) for name, each in facts.items()}
+    every = dict.fromkeys(fact for each in said.values() for fact in each)
+    return [{"fact": fact, **{name: each.get(fact, "") for name, each in said.items()}} for fact in every]
+
+
+def _noise(mechanism: Mechanism, rows: int | None) -> _Facts:
+    return [fact for block in mechanism.blocks for fact in block.facts(rows).items()]
+
+
+def _protection(mechanism: Mechanism) -> _Facts:
+    facts = []
     for unit in UNITS:
         profile = mechanism.privacy(unit)
         for epsilon, delta in zip(EPSILONS, profile.delta(list(EPSILONS)), strict=True):
@@ -241,7 +248,36 @@ def _facts(mechanism: Mechanism, rows: int | None) -> list[tuple[str, str]]:
         for alarms, beta in zip(FALSE_ALARMS, profile.beta(list(FALSE_ALARMS)), strict=True):
             words = f"{unit}: at {alarms:.0%} false alarms the best attacker finds at most"
             facts.append((words, f"{100 * (1 - beta):.3g}%"))
+    return facts
+
+
+def _met(privacy: Mapping[str, Mapping[str, Any]]) -> _Facts:
+    """Return epsilons at the delta of the target, and what a shuffle adds."""
+    facts = []
+    for way, units in privacy.items():
+        for unit, figures in units.items():
+            shown = "none" if figures["epsilon"] is None else f"{figures['epsilon']:.4g}"
+            facts.append((f"{unit}, {way}: epsilon at delta {figures['delta']:g}", shown))
+            if way == "shuffled":
+                words = (
+                    f"{unit}, shuffled: at {figures['false alarms']:.0%} false alarms the best attacker finds at most"
+                )
+                facts.append((words, f"{100 * figures['found']:.3g}%"))
+    return facts
+
+
+def _records(mechanism: Mechanism) -> _Facts:
+    facts = []
     for name, factor in variance_inflation(mechanism).items():
         what = "share of a level" if name in mechanism.schema.categorical else "mean"
         facts.append((f"records needed for the {what} of {name}, times raw", f"{factor:,.3g}"))
+    return facts
+
+
+def _errors(costs: Mapping[str, Mapping[str, float | None]]) -> _Facts:
+    facts = []
+    for name, of in costs.items():
+        for what, value in of.items():
+            shown = "lost" if value is None or value > 100 * LOST else f"{value:.3g}"
+            facts.append((f"standard error of {_WHAT[what]} of {name}, times raw", shown))
     return facts
