@@ -14,7 +14,7 @@ import versadp as vdp
 from versadp.cli.options import model_options, stated, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
-from versadp.reporting.stops import around
+from versadp.reporting.stops import RECORDS, around
 
 if TYPE_CHECKING:
     from versadp.release.target.plan import Plan
@@ -54,8 +54,8 @@ def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | 
         with bar("planning") as tell:
             model = {name: options[name] for name in ("formula", "loss", "assume")}
             given = options["records"] or options["rows"] or options["shuffled"]
-            stops = {} if given is None else {"records": around(given)}
-            vdp.planner(columns, report, **model, **stops, progress=tell)
+            stops = RECORDS if given is None else around(given)
+            vdp.planner(columns, report, **model, records=stops, progress=tell)
         click.echo(f"report written to {report}", err=True)
         if not any(options[name] for name in ("epsilon", "advantage", "alpha", "beta", "target_se")):
             return

@@ -260,6 +260,8 @@ def _advice(answer: Answer, method: str) -> str | None:
         facts.append(f"the exact_rate of this release is {rate:g}")
     elif answer.problem.blocks:  # which have none
         facts = [found.outcome.advice.replace("exact_rate", "epsilon"), *_in_numbers(answer)]
+        if _blurred(answer.problem):
+            facts.append("a loss with kinks is what zero-inflated noise is for: ask for a release with noise='zil'")
     if method != "efficient":
         facts.append(f"method 'efficient' may find what {method!r} does not")
     return "; ".join(facts)
