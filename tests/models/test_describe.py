@@ -462,3 +462,14 @@ def test_numbers_whose_missing_values_are_private_have_quantiles_and_histograms(
     assert (np.abs(drawn.share - truth) < 5 * drawn.error + 0.005).all()
     if gone == "with the value":  # the control: of all people, those who are missing among them
         assert (np.abs(drawn.share - whole) > 5 * drawn.error + 0.005).any()
+
+
+def test_the_picture_of_a_category_shows_what_is_missing():
+    values = ["a"] * 600 + ["b"] * 300 + [None] * 100
+    rel = released({"g": Categorical(list("ab"), nullable=True)}, {"g": Response(0.9)}, {"g": values})
+    found = vdp.describe(rel)
+    (axes,) = found.plot().axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b", "missing"]
+    heights = [bar.get_height() for bar in axes.patches if hasattr(bar, "get_height")]
+    assert heights == pytest.approx([*(each.value for each in found["g"].shares.values()), found["g"].missing.value])
+    assert found["g"].released.share.sum() == pytest.approx(1)

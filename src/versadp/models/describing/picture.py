@@ -23,9 +23,10 @@ def draw(columns: Mapping[str, ColumnDescription], path: str | Path | None = Non
         if (found := column.histogram) is not None:
             drawn[name] = (found.middle, found.share, found.band(column.level), found.high - found.low)
         elif any(each.told for each in column.shares.values()):
-            shares = {str(level): each for level, each in column.shares.items() if level is not None}
-            ends = np.array([[each.low, each.high] for each in shares.values()])
-            drawn[name] = (list(shares), np.array([each.value for each in shares.values()]), ends, 0.8)
+            shown = [(str(level), each) for level, each in column.shares.items()]
+            shown += [] if column.missing is None else [("missing", column.missing)]
+            ends = np.array([[each.low, each.high] for _, each in shown])
+            drawn[name] = ([label for label, _ in shown], np.array([each.value for _, each in shown]), ends, 0.8)
         if (seen := column.released) is not None:
             outlines[name] = (seen.ends, seen.share)
     return bars(drawn, y="share", path=path, outlines=outlines, labels=("corrected", "as released"))

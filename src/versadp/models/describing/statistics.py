@@ -63,7 +63,7 @@ class ColumnDescription:
         Of a number; None for anything else.
     quantiles : dict of float to Estimate
     shares : dict
-        Of all records, the share of each level; None is what is missing.
+        Of all records, the share of each level.
     missing : Estimate or None
         The share of records without a value; None where there is none by declaration.
     notes : tuple of str
@@ -110,7 +110,7 @@ class ColumnDescription:
         """Return statistics by name, in the order of the table."""
         out = [(label, each) for label, each in (("mean", self.mean), ("sd", self.sd)) if each is not None]
         out += [(f"{100 * tau:g}%", each) for tau, each in self.quantiles.items()]
-        out += [(f"share of {level}", each) for level, each in self.shares.items() if level is not None]
+        out += [(f"share of {level}", each) for level, each in self.shares.items()]
         return out + ([] if self.missing is None else [("missing", self.missing)])
 
 
@@ -278,7 +278,7 @@ class Statistics:
         if counts is None or not rows:
             return None
         if isinstance(declared, Categorical):
-            levels = len(declared.levels)
+            levels = len(declared.levels) + bool(declared.nullable)  # what is missing comes last
             return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / rows)
         assert isinstance(declared, Bounded)
         ends = (
