@@ -44,18 +44,19 @@ def folder(tmp_path_factory):
 def sent(monkeypatch):
     """Whatever is sent to the cluster, as bytes, and what comes back."""
     moved = {"out": [], "back": []}
-    sealed, result = dask._sealed, Dask._result
+    sealed, results = dask._sealed, Dask._results
 
     def note(thing):
         moved["out"].append((thing, sealed(thing)))
         return moved["out"][-1][1]
 
-    def noted(self, task, item):
-        moved["back"].append(result(self, task, item))
-        return moved["back"][-1]
+    def noted(self, task, bundles):
+        found = results(self, task, bundles)
+        moved["back"] += found
+        return found
 
     monkeypatch.setattr(dask, "_sealed", note)
-    monkeypatch.setattr(Dask, "_result", noted)
+    monkeypatch.setattr(Dask, "_results", noted)
     return moved
 
 
@@ -86,9 +87,9 @@ def test_few_items_are_under_way_and_none_is_left(client):
 
     results = as_engine(client).map(abs, stream())
     assert next(results) == 0
-    assert len(taken) <= dask.UNDER_WAY * 2
+    assert len(taken) <= dask.UNDER_WAY * 2 + 1  # one is looked at before it is sent
     results.close()
-    assert len(taken) <= dask.UNDER_WAY * 2
+    assert len(taken) <= dask.UNDER_WAY * 2 + 1
     assert not client.futures or all(f.status != "pending" for f in client.futures.values())
 
 
@@ -189,11 +190,41 @@ def test_other_code_is_refused(client, monkeypatch):
     assert differing(here, other) == ["versadp"]
     assert differing(here, None) == [name for name, _ in here]
     with pytest.raises(EngineError, match="a worker runs another version of versadp than the driver"):
-        dask._run(other, dask._sealed(abs), dask._sealed(-1))
+        dask._run(other, dask._sealed(abs), (dask._sealed(-1),))
     engine = Dask(client)
     monkeypatch.setattr(dask, "code_here", lambda: other)
     with pytest.raises(EngineError, match=r"the worker .* runs another version of versadp"):
         list(engine.map(abs, [-1]))
+
+
+def bundled(items, did, tasks, seconds):
+    """Return the sizes of bundles if each item takes so many seconds."""
+    bundles, sizes = dask._Bundles(items, did, tasks), []
+    for bundle in bundles:
+        sizes.append(len(bundle.sealed))
+        bundles.took(seconds * sizes[-1], sizes[-1])
+    return sizes
+
+
+def test_short_items_are_sent_together_and_the_last_are_shared_out():
+    assert bundled(range(5), {}, 4, 10 * dask.WORTH) == [1] * 5
+    sizes = bundled(range(100), {}, 4, dask.WORTH / 8)
+    assert (sum(sizes), sizes[0], max(sizes), sizes[-1]) == (100, 1, 8, 1)
+    assert max(bundled(range(1000), {}, 4, 0.0)) == dask.TOGETHER
+    assert max(bundled(iter(range(1000)), {}, 4, 0.0)) == dask.TOGETHER  # of an unknown number
+
+
+def test_items_that_were_with_different_workers_are_not_sent_together():
+    origins = [hash(dask._sealed(i)) for i in range(20)]
+    did = {origin: "one" if i < 11 else "two" for i, origin in enumerate(origins)}
+    bundles = list(dask._Bundles(range(20), did, 1))
+    assert {bundle.last for bundle in bundles} == {"one", "two"}
+    for bundle in bundles:
+        assert {did[origin] for origin in bundle.origins} == {bundle.last}
+
+
+def test_short_items_give_the_same_results_in_order(client):
+    assert list(Dask(client).map(abs, range(-500, 0))) == list(range(500, 0, -1))
 
 
 def test_items_go_where_they_were_and_elsewhere_if_nobody_is_there(client):

@@ -153,22 +153,22 @@ def told_by(client):
 
 
 def test_keys_are_in_nothing_that_is_sent_told_or_logged(client, tmp_path, monkeypatch):
-    sent, telling, sealed, result = [], [], dask._sealed, Dask._result
+    sent, telling, sealed, results = [], [], dask._sealed, Dask._results
 
     def note(thing):
         made = sealed(thing)
         sent.extend([made.data, repr(made).encode()])
         return made
 
-    def noted(self, task, item):
+    def noted(self, task, bundles):
         telling.append(told_by(client))  # while tasks are under way
-        found = result(self, task, item)
+        found = results(self, task, bundles)
         sent.extend([repr(found).encode(), dask._sealed.__wrapped__(found).data])
         return found
 
     note.__wrapped__ = sealed
     monkeypatch.setattr(dask, "_sealed", note)
-    monkeypatch.setattr(Dask, "_result", noted)
+    monkeypatch.setattr(Dask, "_results", noted)
     folder = prepare(tmp_path / "story")
     act(folder, "release", {"engine": client})
     ledger = (folder / "out.provider" / "ledger.key").read_bytes()

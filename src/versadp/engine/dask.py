@@ -1,9 +1,12 @@
 """An engine on a Dask cluster: one that it starts on this machine, one that it joins, or one of a client.
 
-What travels is a function and an item: a small name of records that whoever works on it reads. Results come back in
-the order of the items and are added here, so they are those of this machine. A few items a core are under way at a
+What travels is a function and items: small names of records that whoever works on them reads. Results come back in
+the order of the items and are added here, so they are those of this machine. A few tasks a core are under way at a
 time. What a lost worker was doing is done again by another: every function that we send is pure, or writes the same
 bytes under the same name.
+
+A task costs scheduler, driver and worker some milliseconds, whatever it does. So items that take less than `WORTH` are
+sent several together, as many as the first ones say, and fewer towards the end, so that nobody waits for the last.
 
 Functions and items are sealed: what they hold shows neither in the cluster's logs nor on its dashboard.
 """
@@ -19,7 +22,8 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from versadp.engine.base import add_up
 from versadp.engine.code import code_here, differing
@@ -27,14 +31,16 @@ from versadp.engine.local import cores, here
 from versadp.errors import EngineError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from versadp.engine.base import Engine, Item, Result
 
     Code = tuple[tuple[str, str], ...]
 
 PATIENCE = 60.0  # seconds without any worker, or without an answer of the scheduler, after which all is lost
-UNDER_WAY = 2  # items a core
+UNDER_WAY = 2  # tasks a core
+WORTH = 0.2  # seconds of work that are worth a task of their own
+TOGETHER = 16  # items in a task, at most: their results are held together, too
 HERE: dict[str, Any] = {  # a cluster that nobody else sees
     "threads_per_worker": 1,
     "host": "127.0.0.1",
@@ -81,24 +87,24 @@ class Dask:
         return here()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for each item, in order, with at most two items a core under way."""
+        """Yield `function(item)` for each item, in order, with at most two tasks a core under way."""
         client = self._open()
-        name, work, waiting = f"versadp-{secrets.token_hex(8)}", _sealed(function), deque[Any]()
+        name, work, waiting = f"versadp-{secrets.token_hex(8)}", _sealed(function), deque[_Task]()
         with _Told():
             most = UNDER_WAY * max(sum(client.nthreads().values()), 1)
+        bundles = _Bundles(items, self._did, most)
         try:
-            for number, item in enumerate(items):
-                sealed = _sealed(item)
-                origin = hash(getattr(item, "origin", sealed))
-                last = self._did.get(origin)
-                where = {} if last is None else {"workers": last, "allow_other_workers": True}
+            for number, bundle in enumerate(bundles):
+                where = {} if bundle.last is None else {"workers": bundle.last, "allow_other_workers": True}
                 with _Told():
-                    task = client.submit(_run, code_here(), work, sealed, key=f"{name}-{number}", pure=False, **where)
-                waiting.append((task, origin))
+                    sent = client.submit(
+                        _run, code_here(), work, bundle.sealed, key=f"{name}-{number}", pure=False, **where
+                    )
+                waiting.append(_Task(sent, bundle))
                 if len(waiting) >= most:
-                    yield self._result(*waiting.popleft())
+                    yield from self._results(waiting.popleft(), bundles)
             while waiting:
-                yield self._result(*waiting.popleft())
+                yield from self._results(waiting.popleft(), bundles)
         except KeyboardInterrupt:  # nobody wants to wait then
             waiting.clear()
             raise
@@ -138,18 +144,20 @@ class Dask:
         self._client = client
         return client
 
-    def _result(self, task: Any, item: int) -> Any:
+    def _results(self, task: _Task, bundles: _Bundles) -> list[Any]:
         """Return what a task came to, as long as there is somebody to work on it; remember who that was."""
         alone = 0.0
         while True:
-            with _Told(task):
+            with _Told(task.sent):
                 try:
-                    self._did[item], found = task.result(timeout=_LOOK)
+                    worker, seconds, found = task.sent.result(timeout=_LOOK)
                 except TimeoutError:
-                    if task.status == "error":  # the function's own
+                    if task.sent.status == "error":  # the function's own
                         raise
                 else:
-                    return found
+                    self._did.update(dict.fromkeys(task.bundle.origins, worker))
+                    bundles.took(seconds, len(found))
+                    return found  # type: ignore[no-any-return]
                 alone = 0.0 if self._client.nthreads() else alone + _LOOK
             if alone >= PATIENCE:
                 raise EngineError(
@@ -157,12 +165,68 @@ class Dask:
                 )
 
     @staticmethod
-    def _settle(waiting: deque[Any]) -> None:
+    def _settle(waiting: deque[_Task]) -> None:
         """Wait until what is under way has ended, whatever it came to; what is lost is not waited for."""
         until = time.monotonic() + PATIENCE
-        for task, _ in waiting:
+        for task in waiting:
             with suppress(Exception):
-                task.exception(timeout=max(until - time.monotonic(), 0.1))
+                task.sent.exception(timeout=max(until - time.monotonic(), 0.1))
+
+
+class _Bundle(NamedTuple):
+    """Items of one task, sealed, with their origins, and who worked on them last."""
+
+    sealed: tuple[Sealed, ...]
+    origins: tuple[int, ...]
+    last: str | None
+
+
+class _Task(NamedTuple):
+    """What is under way."""
+
+    sent: Any
+    bundle: _Bundle
+
+
+class _Bundles:
+    """Items, as many together as are worth a task; all of one bundle were last with one worker."""
+
+    def __init__(self, items: Iterable[Any], did: Mapping[int, str], tasks: int) -> None:
+        self._did, self._tasks = did, tasks
+        self._left = length_hint(items, -1)
+        self._items = iter(items)
+        self._next: tuple[Sealed, int] | None = self._read()
+        self._seconds = self._count = 0.0
+
+    def took(self, seconds: float, items: int) -> None:
+        """Remember how long some items took."""
+        self._seconds, self._count = self._seconds + seconds, self._count + items
+
+    def __iter__(self) -> Iterator[_Bundle]:
+        while self._next is not None:
+            most = self._most()
+            bundle = [self._next]
+            last = self._did.get(self._next[1])
+            self._next = self._read()
+            while self._next is not None and len(bundle) < most and self._did.get(self._next[1]) == last:
+                bundle.append(self._next)
+                self._next = self._read()
+            yield _Bundle(tuple(item for item, _ in bundle), tuple(origin for _, origin in bundle), last)
+
+    def _most(self) -> int:
+        """Return how many items the next task may have: one, as long as nothing is known of them."""
+        if not self._count:
+            return 1
+        worth = WORTH * self._count / max(self._seconds, 1e-9)
+        fair = worth if self._left < 0 else (self._left + 1) / self._tasks  # of what is left, for all who work
+        return int(max(min(worth, fair, TOGETHER), 1))
+
+    def _read(self) -> tuple[Sealed, int] | None:
+        for item in self._items:
+            self._left -= self._left > 0
+            sealed = _sealed(item)
+            return sealed, hash(getattr(item, "origin", sealed))
+        return None
 
 
 @dataclass(frozen=True)
@@ -186,12 +250,13 @@ def _opened(data: bytes) -> Callable[[Any], Any]:
     return pickle.loads(data)  # type: ignore[no-any-return] # noqa: S301 - a function that the driver sent
 
 
-def _run(code: Code, work: Sealed, item: Sealed) -> tuple[str, Any]:
-    """Do what was sent, where it was sent to, unless other code runs there; say where that is."""
+def _run(code: Code, work: Sealed, items: tuple[Sealed, ...]) -> tuple[str, float, list[Any]]:
+    """Do what was sent, where it was sent to, unless other code runs there; say where that is, and how long it took."""
     if wrong := differing(code, code_here()):
         raise _stranger("a worker", wrong)
-    found = _opened(work.data)(pickle.loads(item.data))  # noqa: S301 - what the driver sent
-    return _distributed().get_worker().address, found
+    begun, function = time.perf_counter(), _opened(work.data)
+    found = [function(pickle.loads(item.data)) for item in items]  # noqa: S301 - what the driver sent
+    return _distributed().get_worker().address, time.perf_counter() - begun, found
 
 
 def _stranger(who: str, wrong: list[str]) -> EngineError:
