@@ -53,6 +53,7 @@ class Counting:
     name, passes = "counting", 0
     inner = vdp.engine.as_engine("threads")
     def map(self, function, items):
+        self.passes += 1
         return self.inner.map(function, items)
     def sum(self, function, items):
         self.passes += 1
