@@ -147,7 +147,7 @@ def test_values_that_pile_up_are_seen_and_covered():
 
 
 def test_without_the_comparison_it_is_confidently_wrong(monkeypatch):
-    monkeypatch.setattr(quantile, "APART", np.inf)
+    monkeypatch.setattr(quantile, "MISTAKEN", 0.0)
     found = vdp.fit(release(heaped(np.random.default_rng(1), 10_000)), loss=Quantile("x", 0.5), engine="serial")
     assert np.asarray(found.conf_int())[0][0] > 0.41
 

@@ -8,19 +8,23 @@ that is a tenth of the standard error, for the scale that residuals of a normal 
 denser side. At the bounds of the column its law is continued as in a mirror. All is a function of how often each output
 was seen, so that records are read once.
 
-Where F_b differs from F_{b/2} or F_{b/4} by more than their difference varies, anywhere near the quantile, the law is
-rougher than that. One that is merely less smooth than a normal law differs 16 times less with half the bandwidth, and
-half is then taken. If it has not even fallen by half, values pile up, or the density jumps, and no b is small enough.
-But F_b(t) is made of what lies within 3b of t, whatever the law: so the interval is then that of F_b, wider by 3b at
-either end, with the b that makes it shortest. Below one lattice step the step of the indicator itself is undone.
+Where F_b differs from F_{b/2} or F_{b/4} by more than their difference varies, near the quantile, the law is rougher
+than that: the sum of squared differences, each in its standard errors, is held against a multiple of a chi-square with
+its mean and variance, which sees many small piles (rounded values) as well as a large one. A law that is merely less
+smooth than a normal one differs 16 times less with half the bandwidth: b is halved until nothing is seen. If halving
+takes off less than half, values pile up, or the density jumps, and no b is small enough. But F_b(t) is made of what
+lies within 3b of t, whatever the law: so the interval is then that of F_b, wider by 3b at either end, with the b of
+which that is expected to be shortest. Below one lattice step the step of the indicator itself is undone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
 
 from versadp.correction import RecordModel
 from versadp.estimation import Curve, Fit, Outcome
@@ -38,14 +42,13 @@ if TYPE_CHECKING:
 PILOT = 0.02  # of the column's width
 COARSE, PASSES = 240, 3
 BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
-APART = 3.5  # standard errors of a difference that tells of a rougher law
-SHARPER = (2, 4)  # times: what a smoothed law is compared with
-AROUND = np.linspace(-1.5, 1.5, 13)  # bandwidths from the quantile
-FALLEN = 0.5  # of what is missed, with half the bandwidth: a smooth law has a sixteenth
-NEARBY = np.linspace(-3, 3, 61)
 REACH = 3.0  # bandwidths beyond which nothing counts
+SHARPER = (2, 4)  # times: what a smoothed law is compared with
+AROUND = np.linspace(-REACH, REACH, 25)  # bandwidths from the quantile
+MISTAKEN = 0.05  # of smooth laws are taken for rougher ones
+FALLEN = 0.5  # of what is missed, with half the bandwidth: a smooth law has a sixteenth
 SHORTEST = 5  # halvings among which the shortest interval is looked for
-LEVEL = 0.95  # of the interval that a standard error is taken from
+LEVEL, NORMAL = 0.95, 1.96  # of the interval that a standard error is taken from
 UNSEEN = 16  # lattice points in a bandwidth: what is straight in between is as good
 AT_ONCE = 4_000_000  # outputs times values
 
@@ -76,18 +79,24 @@ class Seen:
         count, square = (np.bincount(place, each, lattice.drawn.size) for each in (self.count, self.square))
         return Seen(lattice, count.astype(float), square.astype(float), self.records)
 
-    def scores(self, t: Array, bandwidth: float, tau: float, *, less: float | None = None) -> tuple[Array, Array]:
-        """Return `F_b(t) - tau` and its standard error; `less`: its difference from that of another bandwidth."""
+    def scores(self, t: Array, bandwidth: float, tau: float) -> tuple[Array, Array]:
+        """Return `F_b(t) - tau` and its standard error."""
         law, x, n = self.lattice.smooth(self.count), self.lattice.values, self.records
         mean, error = np.empty(t.size), np.empty(t.size)
         size = max(1, AT_ONCE // self.lattice.drawn.size)
         for start in range(0, t.size, size):
             some = slice(start, start + size)
-            v = _below(x, t[some], bandwidth) - (tau if less is None else _below(x, t[some], less))
-            psi = self.lattice.corrected(v, law)
+            psi = self.lattice.corrected(_below(x, t[some], bandwidth) - tau, law)
             mean[some] = self.count @ psi / n
             error[some] = np.sqrt(np.maximum(self.square @ psi**2 / n - mean[some] ** 2, 0.0) / max(n - 1, 1))
         return mean, error
+
+    def apart(self, t: Array, bandwidth: float, sharper: float) -> tuple[Array, Array]:
+        """Return by how much F differs at two bandwidths, and the covariance of that."""
+        law, x, n = self.lattice.smooth(self.count), self.lattice.values, self.records
+        psi = self.lattice.corrected(_below(x, t, bandwidth) - _below(x, t, sharper), law)
+        mean = self.count @ psi / n
+        return mean, ((psi * (self.square / n)[:, None]).T @ psi - np.outer(mean, mean)) / max(n - 1, 1)
 
 
 class Smoothed(NamedTuple):
@@ -165,21 +174,30 @@ def _smoothing(seen: Seen, grid: Array, tau: float) -> Smoothing:
     rule = _by_rule(seen, grid, tau)
     if rule.bandwidth <= seen.lattice.step:
         return Smoothing(0.0)
-    first = _missed(seen, grid, rule.bandwidth, tau)
-    if not first.seen:
-        return rule
-    half = _missed(seen, grid, rule.bandwidth / 2, tau)
-    if not half.seen and half.size < FALLEN * first.size:
-        return Smoothing(rule.bandwidth / 2)
+    found, missed = rule, _missed(seen, grid, rule.bandwidth, tau)
+    while missed.seen:
+        found, before = Smoothing(found.bandwidth / 2), missed
+        if found.bandwidth <= seen.lattice.step:
+            return Smoothing(0.0)
+        missed = _missed(seen, grid, found.bandwidth, tau)
+        if missed.size >= FALLEN * before.size:
+            return _shortest(seen, grid, rule, tau)
+    return found
+
+
+def _shortest(seen: Seen, grid: Array, rule: Smoothing, tau: float) -> Smoothing:
+    """Return the smoothing of the shortest interval that holds for any law."""
     ladder = [Smoothing(rule.bandwidth / 2**k, rough=True) for k in range(1, SHORTEST + 1)]
     kept = [each for each in ladder if each.bandwidth > seen.lattice.step]
-    nearby = _curve(seen.coarser(rule.bandwidth), grid, rule, tau).estimate + rule.bandwidth * NEARBY
-    few = np.unique(np.clip(np.concatenate([nearby, grid[[0, -1]]]), grid[0], grid[-1]))
+    return min(kept, key=partial(_length, seen, _around(seen, grid, rule, tau), tau), default=Smoothing(0.0))
 
-    def length(each: Smoothing) -> float:
-        return _curve(seen.coarser(each.bandwidth), few, each, tau).error_by(LEVEL)
 
-    return min(kept, key=length, default=Smoothing(0.0))
+def _length(seen: Seen, at: Array, tau: float, smoothing: Smoothing) -> float:
+    """Return half the length that an interval is expected to have, without looking where chance would make it short."""
+    b, middle = smoothing.bandwidth, at[[at.size // 2]]
+    share, _ = seen.coarser(at[-1] - at[0]).scores(at[[0, -1]], at[-1] - at[0], tau)
+    slope = max(float(share[1] - share[0]) / float(at[-1] - at[0]), 1e-12)
+    return NORMAL * float(seen.coarser(b).scores(middle, b, tau)[1][0]) / slope + REACH * b
 
 
 def _by_rule(seen: Seen, grid: Array, tau: float) -> Smoothing:
@@ -204,12 +222,29 @@ def _missed(seen: Seen, grid: Array, bandwidth: float, tau: float) -> Missed:
 
     Right at an atom, and midway between two, all of them agree: so they are compared around the quantile.
     """
-    around = _curve(seen.coarser(bandwidth), grid, Smoothing(bandwidth), tau).estimate + bandwidth * AROUND
-    at = np.unique(np.clip(around, grid[0], grid[-1]))
+    at = _around(seen, grid, Smoothing(bandwidth), tau)
     sharper = [bandwidth / times for times in SHARPER]
-    found = [seen.coarser(each).scores(at, bandwidth, tau, less=each) for each in sharper]
-    told = any((np.abs(apart) > APART * varies).any() for apart, varies in found)
+    found = [seen.coarser(each).apart(at, bandwidth, each) for each in sharper]
+    told = any(_chance(*each) < MISTAKEN / len(found) for each in found)
     return Missed(told, float(np.abs(found[0][0]).max()))
+
+
+def _chance(mean: Array, covariance: Array) -> float:
+    """Return the chance of a larger sum of squares of means in their standard errors, if all expectations are 0."""
+    error = np.sqrt(np.diag(covariance))
+    known = error > 1e-9 * max(float(error.max(initial=0.0)), 1e-300)
+    if not known.any():
+        return 1.0
+    z = mean[known] / error[known]
+    alike = covariance[np.ix_(known, known)] / np.outer(error[known], error[known])
+    freedom = z.size**2 / float((alike**2).sum())  # Satterthwaite: of the mean z.size and variance 2 tr(R²)
+    return float(chdtrc(freedom, float(z @ z) * freedom / z.size))
+
+
+def _around(seen: Seen, grid: Array, smoothing: Smoothing, tau: float) -> Array:
+    """Return values around the quantile."""
+    estimate = _curve(seen.coarser(smoothing.bandwidth), grid, smoothing, tau).estimate
+    return np.unique(np.clip(estimate + smoothing.bandwidth * AROUND, grid[0], grid[-1]))
 
 
 def _below(x: Array, t: Array, bandwidth: float) -> Array:
