@@ -473,3 +473,14 @@ def test_the_picture_of_a_category_shows_what_is_missing():
     heights = [bar.get_height() for bar in axes.patches if hasattr(bar, "get_height")]
     assert heights == pytest.approx([*(each.value for each in found["g"].shares.values()), found["g"].missing.value])
     assert found["g"].released.share.sum() == pytest.approx(1)
+
+
+def test_describe_says_that_rows_were_selected_by_a_noisy_column():
+    rng, n = np.random.default_rng(3), 4000
+    values = {"x": rng.beta(4, 2, n), "g": rng.choice(list("ab"), n)}
+    rel = released({"x": Bounded(0, 1), "g": Categorical(list("ab"))}, {("x", "g"): Window(4)}, values)
+    assert not any("lacks" in note for name in values for note in vdp.describe(rel)[name].notes)
+    frame = rel.to_pandas()
+    some = vdp.describe(vdp.Release.from_frame(frame[frame["x"] > 0.4], rel.mechanism))
+    assert "selected by a noisy column" in some["x"].notes[0]
+    assert "lacks values" in some.summary()

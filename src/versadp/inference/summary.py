@@ -12,6 +12,8 @@ from versadp.inference.coefficients import ENDLESS
 from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
 
+SURE = 0.001  # below which a test is not taken for chance
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -97,7 +99,8 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
     title = results.formula or f"{results.loss} fit"
     if table is None:
         happened = f"What happened: {results.outcome.happened}"
-        return Summary(title, facts, None, (f"No estimate: {results.outcome}.", happened, f"What to do: {advice}"))
+        notes = [f"No estimate: {results.outcome}.", happened, f"What to do: {advice}", *_wrong(results)]
+        return Summary(title, facts, None, tuple(notes))
     members = ", ".join(f"{member} {weight:.3g}" for member, weight in (results.weights or {}).items())
     notes = [f"combination of {members}"] if members else []
     if results.curves:
@@ -113,9 +116,16 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         most = max(off / error if error else float("inf") for off, error in errors)
         notes.append(f"a bias of up to {most:.2g} standard errors, which noise leaves in few records, was taken off")
     notes += _unsure(results, table, advice)
-    if results.trust.test is not None and results.trust.test.rejects:
-        notes += [f"Something is wrong, {results.trust.test}. Look for {LOOK_FOR}."]
-    return Summary(title, facts, table, tuple(notes))
+    return Summary(title, facts, table, (*notes, *_wrong(results)))
+
+
+def _wrong(results: Results) -> list[str]:
+    """Return what the specification test says, if it rejects."""
+    test = results.trust.test
+    if test is None or not test.rejects:
+        return []
+    sure = "Something is wrong" if test.pvalue < SURE else "Something may be wrong (one good release in twenty says so)"
+    return [f"{sure}, {test}. Look for {LOOK_FOR}."]
 
 
 def _unsure(results: Results, table: CoefTable, advice: str) -> list[str]:

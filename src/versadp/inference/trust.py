@@ -26,17 +26,17 @@ LOOK_FOR = (
 
 @dataclass(frozen=True)
 class SpecificationTest:
-    """Whether the members of a combination, which share one mean, do so in these records.
+    """Whether the members of a combination share one mean, as they should, and whether noise is where it should be.
 
     Attributes
     ----------
     statistic : float
     df : int
-        Degrees of freedom: the number of contrasts that vary.
+        Degrees of freedom: the number of contrasts that vary; 0 where there is one member alone.
     pvalue : float
         Of the statistic, or `cut` if that is less.
     cut : float
-        How likely it is, at most, that the values of a noisy column end as they do.
+        How likely it is, at most, that a noisy column lacks the values that it lacks.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class SpecificationTest:
         """Return the test of a statistic."""
         from scipy.special import chdtrc
 
-        return cls(float(statistic), int(df), min(float(chdtrc(df, statistic)), cut), float(cut))
+        return cls(float(statistic), int(df), min(float(chdtrc(df, statistic)) if df else 1.0, cut), float(cut))
 
     @property
     def rejects(self) -> bool:
@@ -64,7 +64,9 @@ class SpecificationTest:
     def __str__(self) -> str:
         freedom = f"{self.df} degree{'s' * (self.df != 1)} of freedom"
         if self.cut <= self.pvalue < 1:
-            return f"specification test: a noisy column ends where noise would not let it, p = {self.cut:.4g}"
+            return f"specification test: a noisy column lacks values that noise would have made, p = {self.cut:.4g}"
+        if not self.df:
+            return "specification test: no values are lacking that noise would have made"
         return f"specification test: chi-square {self.statistic:.4g} with {freedom}, p = {self.pvalue:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +139,7 @@ class Trust:
 
 def _test(statistic: Any, df: Any, cut: Any) -> SpecificationTest:
     value, chance = inputs.number("a statistic", statistic, 0, np.inf), inputs.number("a chance", cut, 0, 1)
-    return SpecificationTest.of(value, inputs.whole("degrees of freedom", df, 1), chance)
+    return SpecificationTest.of(value, inputs.whole("degrees of freedom", df, 0), chance)
 
 
 def _set(value: Any) -> ScoreSet:

@@ -12,10 +12,10 @@ from versadp.correction import CustomModel, Drawn, LinearModel, Signed
 from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
-from versadp.inference.trust import MOST, SpecificationTest, Trust
+from versadp.inference.trust import LEVEL, MOST, SpecificationTest, Trust
 from versadp.models.wanted import records_wanted
 from versadp.noise import Extension, How
-from versadp.noise.cut import cut_chance
+from versadp.noise.cut import cut_chance, lacking_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,7 +105,7 @@ def results(
         classes=tuple(map(str, getattr(problem.model, "classes", ()))),
         advice=_advice(answer, method),
         curves={} if found.curve is None else {problem.names[0]: found.curve},
-        trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer), error),
+        trust=Trust(_strengths(answer), _moved(problem, found.sets), _test(answer, method), error),
         bias=_bias(answer),
         more_sets=partial(_sets, again) if found.converged and answer.asked is not None and alone else None,
         offset=None if study is None else study.offset,
@@ -134,11 +134,23 @@ def _bias(answer: Answer) -> dict[str, float]:
     return {} if off is None else dict(zip(problem.names, (problem.scale @ off).tolist(), strict=True))
 
 
-def _test(answer: Answer) -> SpecificationTest | None:
+def _test(answer: Answer, method: str) -> SpecificationTest | None:
     """Return the specification test; none of a naive fit, which takes noise for what was there."""
-    if answer.fit.contrasts is None:
+    if method == "naive":
         return None
-    return SpecificationTest.of(*answer.fit.contrasts, cut_chance(answer.sample.z, answer.problem.units))
+    statistic, df = answer.fit.contrasts or (0.0, 0)
+    cut = _cut(answer)
+    return None if cut is None and not df else SpecificationTest.of(statistic, df, 1.0 if cut is None else cut)
+
+
+def _cut(answer: Answer) -> float | None:
+    """Return how likely it is, at most, that noisy columns lack the values that they lack; None where none can tell."""
+    z, units = answer.sample.z, answer.problem.units
+    if units.exact_rate is not None:
+        cut = cut_chance(z, units)
+        return cut if answer.fit.contrasts is not None or cut < LEVEL else None
+    columns = {name: z[:, j] * units.unit[j] + units.centre[j] for j, name in enumerate(units.names)}
+    return lacking_chance(answer.problem.blocks, columns)
 
 
 def _sets(again: Callable[[], Answer]) -> dict[str, ScoreSet]:

@@ -1,10 +1,15 @@
-"""Whether released values end where Laplace noise would not let them: rows kept only above or below some value.
+"""Whether released values are missing where noise would have put some: rows kept only above or below some value.
+
+Laplace noise:
 
     f(y) >= f(x) e^(-√2 |x - y|)    for the density f of values with noise, in noise units
 
 so that below the least value c there is at least 1/(e - 1) of the mass of [c, c + 1/√2), and r noisy values there, with
 none below, have a chance of at most (1 - 1/e)^r. Values without noise may be anywhere: as many as there may be are left
 out. Only ends inside the domain are looked at: outside it tails are exponential in any case, and attain the bound.
+
+What is kept or redrawn: of n records at least `n (1 - keep)` times the share that an output has of redrawn ones are
+there to be seen, whatever the truth is. So outputs are counted in groups, alone and from either end on.
 """
 
 from __future__ import annotations
@@ -13,9 +18,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.noise.coded import Coded
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import NDArray
 
+    from versadp.noise.block import Block
+    from versadp.noise.coded import Category
+    from versadp.noise.lattice import Lattice
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
@@ -23,6 +35,7 @@ if TYPE_CHECKING:
 WINDOW = 1 / np.sqrt(2)
 UNLIKELY = 4.0  # standard deviations of the number of values without noise
 SELDOM = 10  # times as seldom as it may does it reject, since another test is beside it
+GROUPS = 16  # of outputs, at most
 
 
 def cut_chance(z: Array, units: Units) -> float:
@@ -54,3 +67,89 @@ def cut_chance(z: Array, units: Units) -> float:
         if end > (units.lower if side > 0 else -units.upper)[j // 2]:
             most = max(most, float((values < end + WINDOW).sum()) - exact)
     return float(min(1.0, SELDOM * len(sides) * (1 - np.exp(-1.0)) ** most))
+
+
+def redrawn_chance(lattice: Lattice, released: Array) -> float:
+    """Return how likely it is, at most, that a column that is kept or redrawn has as few outputs somewhere.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        Of a column that has a value in every record.
+    released : array (n,)
+        Its released values.
+
+    Examples
+    --------
+    >>> from versadp.noise import Window
+    >>> from versadp.schema import Bounded
+    >>> block, rng = Window(epsilon=4).on({"x": Bounded(0, 1)}), np.random.default_rng(0)
+    >>> lattice = block.lattice("x")
+    >>> place = rng.integers(0, lattice.shown, 5000)  # all of them redrawn
+    >>> z = lattice.low + lattice.step * (place - (lattice.window - 1) / 2)
+    >>> redrawn_chance(lattice, z) > 0.01, redrawn_chance(lattice, z[z > 0.4]) < 1e-6
+    (True, True)
+    """
+    count = np.bincount(np.clip(lattice.places(released), 0, lattice.shown), minlength=lattice.shown + 1)
+    share = np.full(lattice.shown, 1 / (lattice.shown + lattice.unseen))
+    return fewest_chance(count[: lattice.shown].astype(float), share, lattice.keep, released.size)
+
+
+def coded_chance(category: Category, keep: float, codes: Array) -> float:
+    """Return how likely it is, at most, that a level occurs as seldom; `codes` (n, columns) stand for the levels."""
+    rows, times = np.unique(np.array(category.coding), axis=0, return_counts=True)
+    nearest = np.argmin(((codes[:, None, :] - rows) ** 2).sum(axis=2), axis=1)
+    return fewest_chance(
+        np.bincount(nearest, minlength=len(rows)).astype(float), times / category.levels, keep, len(codes)
+    )
+
+
+def fewest_chance(count: Array, share: Array, keep: float, n: int) -> float:
+    """Return how likely it is, at most, that outputs are as few as somewhere they are.
+
+    Parameters
+    ----------
+    count, share : array (outputs,)
+        How often each was seen, and its share of redrawn records.
+    keep : float
+        Probability that a record is kept.
+    n : int
+        Number of records.
+
+    Examples
+    --------
+    >>> fewest_chance(np.array([60.0, 40.0]), np.array([0.5, 0.5]), 0.5, 100)
+    1.0
+    >>> fewest_chance(np.array([100.0, 0.0]), np.array([0.5, 0.5]), 0.5, 100) < 1e-11
+    True
+    """
+    from scipy.special import bdtr
+
+    groups = min(GROUPS, count.size)
+    starts = np.arange(groups) * count.size // groups
+    each = [np.add.reduceat(x, starts) for x in (count, share)]
+    counts, shares = (np.concatenate([x, np.cumsum(x), np.cumsum(x[::-1])]) for x in each)
+    chance = bdtr(counts, n, (1 - keep) * np.minimum(shares, 1.0))
+    return float(min(1.0, chance.size * np.nanmin(chance, initial=1.0)))
+
+
+def lacking_chance(blocks: Iterable[Block | Coded], columns: Mapping[str, Array]) -> float | None:
+    """Return ten times how likely it is, at most, that columns lack the outputs that they lack; None if none can tell.
+
+    Parameters
+    ----------
+    blocks : iterable of Block or Coded
+    columns : mapping of str to array
+        Released values, and the numbers that stand for levels, by name.
+    """
+    chances = []
+    for block in blocks:
+        numbers = block.numbers if isinstance(block, Coded) else block
+        if isinstance(block, Coded):
+            codes = {each: np.stack([columns[name] for name in each.names], axis=1) for each in block.categories}
+            chances += [coded_chance(category, block.keep, own) for category, own in codes.items()]
+        if numbers is not None:
+            told = [name for name in numbers.columns if name in columns and name not in numbers.nullable]
+            found = [(numbers.lattice(name), columns[name]) for name in told]
+            chances += [redrawn_chance(lattice, released) for lattice, released in found if lattice is not None]
+    return min(1.0, SELDOM * len(chances) * min(chances)) if chances else None

@@ -21,6 +21,7 @@ from versadp.models.describing.estimates import (
     share_of,
 )
 from versadp.models.describing.gathering import Gathered, group_keys
+from versadp.noise.cut import SELDOM, fewest_chance
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
 TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
+LEVEL = 0.05  # at which it is said that values are lacking
 SHOWN = 50  # values of a public column whose shares are shown
 RARE = 0.002  # of released values, on either side: cells beyond the bounds that hold no more are left out
 
@@ -145,15 +147,32 @@ class Statistics:
     def describe(self, name: str) -> ColumnDescription:
         """Return what is known of a column."""
         layout, declared = self.layout, self.layout.columns[name]
+        lacking = self._lacking(name)
         if isinstance(declared, Categorical):
             shares, notes = self._levels(name)
-            return ColumnDescription(name, declared, None, None, {}, shares, shares.pop(None, None), notes, self)
+            missing = shares.pop(None, None)
+            return ColumnDescription(name, declared, None, None, {}, shares, missing, (*lacking, *notes), self)
         if name in layout.others:
             shares, notes = self._values(name)
             return ColumnDescription(name, declared, None, None, {}, shares, None, notes, self)
         mean, sd, notes = self._moments(name)
         quantiles, more = self._quantiles(name)
-        return ColumnDescription(name, declared, mean, sd, quantiles, {}, self._missing(name), (*notes, *more), self)
+        notes = (*lacking, *notes, *more)
+        return ColumnDescription(name, declared, mean, sd, quantiles, {}, self._missing(name), notes, self)
+
+    def _lacking(self, name: str) -> tuple[str, ...]:
+        """Return a note if a column that is kept or redrawn lacks outputs that redrawn records would have."""
+        layout, counts = self.layout, self._counts.get(name)
+        block = layout.blocks.get(name)
+        lattice = None if block is None or name in block.nullable else block.lattice(name)
+        if lattice is None or counts is None:
+            return ()
+        ends = layout.bins[name].edges if name in layout.bins else np.arange(lattice.shown + 1.0)
+        share = np.diff(ends) / (ends[-1] - ends[0])
+        chance = fewest_chance(counts[: share.size], share, lattice.keep, self.gathered.rows)
+        if SELDOM * len(self._counts) * chance >= LEVEL:
+            return ()
+        return (f"{name}: lacks values that noise would have made: were rows selected by a noisy column?",)
 
     def correlation(self, one: str, other: str) -> Estimate:
         """Return the correlation of two numbers over the records that have both."""
