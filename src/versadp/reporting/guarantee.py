@@ -106,9 +106,14 @@ def attacks(every: dict[str, PrivacyProfile]) -> list[dict[str, str]]:
 def pairs(every: dict[str, PrivacyProfile]) -> list[dict[str, str]]:
     """Return delta at a few epsilons, a row each."""
     return [
-        {"epsilon": f"{epsilon:g}"} | {name: rounded_up(float(each.delta(epsilon))) for name, each in every.items()}
+        {"epsilon": f"{epsilon:g}"} | {name: _small(float(each.delta(epsilon))) for name, each in every.items()}
         for epsilon in EPSILONS
     ]
+
+
+def _small(delta: float) -> str:
+    """Return a delta; what is less than anybody can mean is not told to three digits."""
+    return "below 1e-12" if 0 < delta < 1e-12 else rounded_up(delta)
 
 
 def again(release: Release) -> list[dict[str, Any]]:
