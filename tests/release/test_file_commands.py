@@ -53,6 +53,8 @@ def test_the_whole_story(place):
     assert "500 records released" in result.output
     assert "Protecting a whole record" in result.output
     assert vdp.load(place / "out").privacy().delta(4.0) <= 0.05
+    again = run(*release, "--epsilon", 4, "--delta", 0.05, "--exact-rate", 0.02)
+    assert "holds these 500 records already: nothing was released" in again.output
     again = run(*release, "--epsilon", 4, "--delta", 0.05, "--exact-rate", 0.02, "--format", "json")
     assert json.loads(again.output) == [{"release": str(place / "out"), "rows": 500}]
     result = run("append", place / "out", place / "more.parquet")
@@ -96,7 +98,8 @@ def test_noise_by_hand_a_shared_state_and_a_budget(place):
 def test_the_ledger_of_nobody(place):
     result = run("ledger", "--population", "nobody")
     assert result.exit_code == 2
-    assert "there is no state folder" in result.output
+    assert "there is no ledger of a population 'nobody'" in result.output
+    assert "there is: none yet" in result.output
     assert not Path(os.environ["XDG_STATE_HOME"]).exists()
 
 

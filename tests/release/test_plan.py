@@ -250,3 +250,11 @@ def test_a_column_that_is_likely_lost_is_named():
     assert any("Likely lost: the slope of age" in word for word in vdp.plan(TWO, epsilon=0.1).warnings)
     assert any("narrower bounds" in word for word in vdp.plan(TWO, epsilon=4, rows=1000).warnings)
     assert not any("Likely lost" in word for word in vdp.plan(TWO, epsilon=8, rows=100_000).warnings)
+
+
+def test_a_shuffle_beside_public_columns_is_warned_of():
+    columns = {"age": vdp.Bounded(18, 90), "year": vdp.Public()}
+    found = vdp.plan(vdp.Schema(columns), epsilon=1, delta=1e-6, shuffled=5000)
+    assert "each group must have at least 5,000 with equal public values" in str(found)
+    del columns["year"]
+    assert "split" not in str(vdp.plan(vdp.Schema(columns), epsilon=1, delta=1e-6, shuffled=5000))

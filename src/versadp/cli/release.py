@@ -60,6 +60,7 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
     (s3://bucket/people.parquet); or --query says which records of a
     database. If the command is interrupted, run it again: it goes on where it stopped.
     """
+    known = isinstance(out, Path) and out.exists()
     mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)
     with warnings.catch_warnings(record=True) as caught, bar("releasing") as tell:
         warnings.simplefilter("always", vdp.errors.VersadpWarning)
@@ -82,7 +83,8 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
     if style != "text":
         click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
         return
-    click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
+    done = f"{out} holds these {len(made):,} records already: nothing was released" if known else None
+    click.echo(f"{done or f'{len(made):,} records released to {out}'}\n\n{made.statement()}")
     if options["again"] == "charge":
         click.echo(f"\n{account(out, state=options['state']).sentence()}")
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from versadp.errors import StateError
 from versadp.release.files.charges import DELTA_UNIT, EPSILON_UNIT, spelled
 from versadp.release.files.places import POPULATION, home_of, states
 from versadp.release.files.refusals import writing
 from versadp.release.ledger.exposure import exposure_before
+from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.schema.schema import check_population
 
@@ -76,10 +78,21 @@ def account(place: Path | None = None, *, state: Path | None = None, population:
         elif state is not None:
             home = state.absolute()
         else:
-            home = states() / check_population(population or POPULATION)
+            home = _home(population or POPULATION)
         with State(home) as opened:
             seen = tuple(_row(each) for each in opened.ledger.histories.values() if each.counts)
             return Account(seen, exposure_before(opened.ledger).most(), opened.first.budget)
+
+
+def _home(population: str) -> Path:
+    """Return the state folder of a population; name those that there are if it has none."""
+    home = states() / check_population(population)
+    if not home.exists():
+        there = ", ".join(sorted(path.parent.name for path in states().glob(f"*/{LEDGER}"))) or "none yet"
+        raise StateError(
+            f"there is no ledger of a population {population!r}", hint=f"there is: {there}; or give --state"
+        )
+    return home
 
 
 def _row(history: History) -> dict[str, Any]:

@@ -171,7 +171,8 @@ def plan(
     bounds = cost_of_bounds(chosen, rows)
     columns = cost_of_columns(schema, goal | options, unit=unit) if schema.numeric else []
     reason = _why(default, found)
-    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, _warnings(bounds, rows))
+    told = [*_groups(schema, shuffled), *_warnings(bounds, rows)]
+    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told)
 
 
 def _why(default: str, found: list[Candidate]) -> str:
@@ -184,6 +185,14 @@ def _why(default: str, found: list[Candidate]) -> str:
         return _WHY[default]
     less = f"{best} costs less in slopes ({slopes[best]:.3g} against {slopes[default]:.3g} times raw)"
     return f"{_WHY[default]}; {less}"
+
+
+def _groups(schema: Schema, shuffled: int | None) -> list[str]:
+    """Return what public columns do to a shuffle."""
+    if shuffled is None or not (schema.public or schema.public_patterns):
+        return []
+    words = f"Public columns split the records: each group must have at least {shuffled:,} with equal public values,"
+    return [f"{words} or the release is refused."]
 
 
 def _warnings(bounds: list[dict[str, Any]], rows: int | None) -> list[str]:
