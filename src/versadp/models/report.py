@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 EPSILON = 4.0
 FEW, NUMBERS = 2000, 10_000_000  # numbers that points of a record may take, and of all records
+LOOKED = 20_000  # records in which values that are lacking are looked for: what matters is seen in so many
 HARDLY = 0.25  # of a size, as its standard error: then it is not told; with a half, chance decides what is
 
 
@@ -149,6 +150,7 @@ def _cut(answer: Answer) -> float | None:
     if units.exact_rate is not None:
         cut = cut_chance(z, units)
         return cut if answer.fit.contrasts is not None or cut < LEVEL else None
+    z = z[:: max(1, len(z) // LOOKED)]  # of all of them: who has the records may have sorted them
     columns = {name: z[:, j] * units.unit[j] + units.centre[j] for j, name in enumerate(units.names)}
     return lacking_chance(answer.problem.blocks, columns)
 
