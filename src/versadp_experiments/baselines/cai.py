@@ -66,6 +66,6 @@ class CaiRegression(Method):
         sigma, eta, theta = self.sigma(n, d, budget), self.rate / (d + 1), np.zeros(d + 1)
         second, first = z.T @ z / n, z.T @ sample.y / n
         for _ in range(self.steps):
-            theta = theta - eta * (second @ theta - first + rng.normal(0.0, 1.0, d + 1) * sigma)
+            theta = theta - eta * (second @ theta - first + rng.normal(0.0, sigma, d + 1))
             theta = theta * min(1.0, self.radius / max(float(np.linalg.norm(theta)), 1e-300))
         return Estimate(theta)

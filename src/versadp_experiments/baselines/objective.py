@@ -8,9 +8,9 @@ there (the logarithm above). They ask for l'' to exist; it is enough that b is a
 Lipschitz inverse, which it is for Huber's loss too, since l' is Lipschitz and the ridge is positive.
 
 The ridge is a bias, and what it leaves for b is noise: c/(n(e^(epsilon/4) - 1)) gives each half of epsilon, depends on
-no record, and is the default; their algorithm uses it too where a given ridge leaves no epsilon' (here: less than half).
-z = (1, x) is divided by sqrt(p) first, and coefficients are given back in units of x. R's package DPpack has the same
-algorithm, and was not run against this one.
+no record, and is the default; their algorithm uses it too where a given ridge leaves no epsilon' (here: less than
+half). z = (1, x) is divided by sqrt(p) first, and coefficients are given back in units of x. R's package DPpack has the
+same algorithm, and was not run against this one.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from versadp_experiments.baselines import (
     Sample,
     SyntheticRecords,
 )
+from versadp_experiments.baselines.gradient import wandering
 from versadp_experiments.baselines.scores import Check, Huber, Logistic, minimum
 
 NONE = Budget(math.inf)
@@ -95,7 +96,7 @@ def test_robust_estimate_is_that_of_statsmodels_where_leverage_is_not_cut():
 
 def test_no_record_pulls_harder_than_gamma():
     sample, method = linear(2000), RobustRegression()
-    theta, bend, _ = method.solve(sample)
+    theta, bend = method.solve(sample)
     gamma, rng, pulls = method.influence(bend), np.random.default_rng(1), []
     for _ in range(60):
         x, y = sample.x.copy(), sample.y.copy()
@@ -221,6 +222,41 @@ def test_minibatches_need_more_noise_a_step_by_just_their_number():
     assert ten.sigma(1000, 2, budget) == pytest.approx(10 * one.sigma(1000, 2, budget), rel=1e-12)
 
 
+def test_minibatches_without_noise_end_at_the_maximum_likelihood():
+    """Ten batches of the same records: each step is one of descent on all of them, so the limit is exact."""
+    from statsmodels.discrete.discrete_model import Logit
+
+    one = binary(200)
+    sample = Sample(np.tile(one.x, (10, 1)), np.tile(one.y, 10))
+    theirs = Logit(sample.y, sample.design).fit(disp=0)
+    found = NoisyGradient(passes=60, batches=10).fit(sample, NONE, np.random.default_rng(0))
+    assert found.values == pytest.approx(np.asarray(theirs.params), abs=1e-6)
+    few = NoisyGradient(passes=1, batches=10).fit(sample, NONE, np.random.default_rng(0))
+    assert few.values != pytest.approx(np.asarray(theirs.params), abs=1e-3)
+
+
+def test_errors_of_minibatches_are_their_spread():
+    rng, method, budget = np.random.default_rng(4), NoisyGradient(passes=20, batches=10), Budget(2.0, 1e-5)
+    drawn = [method.fit(binary(6000, 1, seed), budget, rng) for seed in range(150)]
+    told, spread = np.median([f.errors for f in drawn], axis=0), np.std([f.values for f in drawn], axis=0)
+    # a spread from 150 has a relative error of 1/sqrt(300): five of them
+    assert told == pytest.approx(spread, rel=5 / math.sqrt(300))
+    # negative control: the noise that is left in a last iterate (steps of 2, curvature 0.22) is more than all of it
+    assert 2 * method.sigma(6000, 1, budget) * math.sqrt(wandering(np.array([[0.22]]), 2.0, 1)[0, 0]) > 1.5 * spread[0]
+
+
+def test_the_mean_of_iterates_has_the_covariance_of_its_moving_average():
+    """The iterates written out as sums of what was added, far back: an oracle that knows no formula."""
+    h, eta, k, far = np.array([[1.1, 0.3], [0.3, 0.5]]), 0.7, 3, 400
+    step, total = np.eye(2) - eta * h, np.zeros((2, 2))
+    powers = [np.linalg.matrix_power(step, j) for j in range(far)]
+    for age in range(far):  # what was added `age` steps before the last iterate is in those of the k that came after
+        weight = sum(powers[age - back] for back in range(min(k, age + 1))) / k
+        total += weight @ weight.T
+    assert wandering(h, eta, k) == pytest.approx(total, abs=1e-12)
+    assert wandering(h, eta, 1) != pytest.approx(total, abs=1e-2)
+
+
 def test_all_steps_together_have_the_epsilon_of_dp_accounting():
     """The same noise, told to another library: its epsilon is ours, and that of one pass more is not."""
     accounting = pytest.importorskip("dp_accounting")
@@ -305,6 +341,20 @@ def test_minimum_is_that_of_statsmodels():
 
 
 # -- synthetic records
+
+
+@pytest.mark.slow
+def test_synthetic_records_are_a_function_of_the_seed_and_leave_numpy_s_alone():
+    pytest.importorskip("mbi")
+    sample, method, drawn = binary(500), SyntheticRecords(cells=3, iterations=20), []
+    for seed in (1, 1, 2):
+        np.random.seed(seed + len(drawn))
+        before = np.random.get_state()[1].copy()
+        drawn.append(method.draw(sample, Budget(1.0, 1e-6), np.random.default_rng(seed)))
+        assert (np.random.get_state()[1] == before).all()
+    assert (drawn[0].x == drawn[1].x).all()
+    assert (drawn[0].y == drawn[1].y).all()
+    assert not (drawn[0].y == drawn[2].y).all()
 
 
 @pytest.mark.slow
