@@ -1,9 +1,9 @@
 """What versatility is worth: m analyses under one total budget, m = 1 to 100.
 
 People have four covariates, even on [-1, 1], and a response y = 0.3 x0 - 0.3 x1 + U(-0.3, 0.3); all five columns are
-private, the unit is the record, neighbours replace one, n is public. Each analysis is a least squares fit of y on
-two of the covariates; by symmetry one stands for all, so its root mean square error over slopes and replications is
-reported. versadp releases all records once, and its error does not depend on m. The others answer each analysis from
+private, the unit is the record, neighbours replace one, n is public. There are m questions, each as hard as the least
+squares fit of y on x0 and x1 (other responses, other subsets, other losses); that one is computed, and its root mean
+square error over slopes and replications reported. versadp releases all records once, and its error does not depend on m. The others answer each analysis from
 the true records, with a share of the budget (`accounting`); a histogram or noisy moments of all columns are
 published once, like a release, and serve what they can.
 """
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import versadp as vdp
 from versadp.display.progress import bar
-from versadp_experiments.baselines.accounting import gaussian_share, pure_share
+from versadp_experiments.baselines.accounting import gaussian_share, laplace_share, pure_share
 from versadp_experiments.baselines.gradient import NoisyGradient
 from versadp_experiments.baselines.histogram import PerturbedHistogram
 from versadp_experiments.baselines.method import Budget, Sample
@@ -101,7 +101,7 @@ def _objective(sample: Sample, total: Budget, m: int, rng: np.random.Generator) 
 
 def _histogram(sample: Sample, total: Budget, m: int, rng: np.random.Generator) -> Array:
     method = PerturbedHistogram(score=Huber(1.0), levels=None, factor=3.0)
-    return method.fit(_used(sample), pure_share(total, m), rng).values[1:]
+    return method.fit(_used(sample), laplace_share(total, m), rng).values[1:]
 
 
 def _moments(sample: Sample, total: Budget, m: int, rng: np.random.Generator) -> Array:

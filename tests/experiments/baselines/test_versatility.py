@@ -24,6 +24,17 @@ def test_shares_compose_to_the_total_and_a_little_more_does_not(total, m):
     assert not total.met_by(privacy.gaussian(1.01 * mu).compose(m))
 
 
+@pytest.mark.parametrize(("total", "m"), [(Budget(1.0, 1e-6), 10), (Budget(8.0, 0.1), 30)])
+def test_histograms_compose_by_their_own_noise_as_the_library_composes_laplace_curves(total, m):
+    def noise(epsilon):  # two counts, each with Laplace noise whose shift is half of epsilon in units of its scale
+        return privacy.symmetric_laplace(1, epsilon / 2 / math.sqrt(2)).compose(2 * m)
+
+    each = accounting.laplace_share(total, m).epsilon
+    assert total.met_by(noise(each))
+    assert not total.met_by(noise(1.01 * each))
+    assert each > 1.1 * accounting.pure_share(total, m).epsilon  # what the worst mechanism would be allowed
+
+
 def test_every_release_meets_the_total_that_it_is_compared_at():
     for setting in versatility.SETTINGS:
         for kind in setting.releases:
