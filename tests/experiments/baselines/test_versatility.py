@@ -100,6 +100,26 @@ def test_batches_cost_a_server_that_asks_again_and_a_shuffle_that_is_small():
         )
     }
     assert all(np.isfinite(row["rmse"]) for row in rows if row["method"] != "windows, shuffled")
+    assert {row["replications"] for row in rows} == {2}
+
+
+def test_batches_without_an_answer_are_counted_and_not_averaged_over():
+    found = arrivals._summary(np.array([0.04, np.nan, 0.16, np.nan]))
+    assert found["rmse"] == pytest.approx(math.sqrt(0.1))
+    assert found["+-"] == pytest.approx(0.06 / (2 * math.sqrt(0.1) * math.sqrt(2)))
+    assert (found["answered"], found["replications"]) == (0.5, 4)
+    assert arrivals._summary(np.array([np.nan]))["answered"] == 0.0
+
+
+def test_all_batches_are_fitted_together(monkeypatch):
+    """The last fit of four batches sees all people, by noise for a quarter of them."""
+    seen = []
+    monkeypatch.setattr(arrivals, "slopes", lambda release: seen.append(release) or [0.4, -0.3])
+    rows = arrivals.rows(1, 1, records=4000)
+    assert [len(release) for release in seen] == [4000, 4000, 4000]
+    for release, k in zip(seen, arrivals.BATCHES, strict=True):
+        assert release.mechanism is versatility.mechanism("windows, shuffled", arrivals.TOTAL, 4000 // k)
+    assert all(row["rmse"] == pytest.approx(math.sqrt(0.005)) for row in rows if row["method"] == "windows, shuffled")
 
 
 @pytest.mark.slow
