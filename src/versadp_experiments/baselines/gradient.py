@@ -30,7 +30,7 @@ import numpy as np
 
 from versadp import privacy
 from versadp_experiments.baselines.method import Budget, Estimate, Method, Sample
-from versadp_experiments.baselines.scores import Logistic, Score
+from versadp_experiments.baselines.scores import Check, Logistic, Score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,6 +115,27 @@ class NoisyGradient(Method):
         inverse = np.linalg.inv(h)
         left = wandering(h, eta, self.batches) * (eta * self.sigma(n, d, budget)) ** 2
         return np.sqrt(np.maximum(np.diag(inverse @ g @ inverse / n + left), 0.0))
+
+
+@dataclass(frozen=True)
+class NoisyMedian(Method):
+    """The median of the first covariate: noisy descent on the check loss of a constant.
+
+    A slope is 1{x < theta} - 1/2, so a mean gradient moves by at most 1/n, and is a smooth function of theta but for
+    steps of that size.
+    """
+
+    descent: NoisyGradient = field(default_factory=lambda: NoisyGradient(Check(0.5), passes=60, rate=0.5))
+    name: ClassVar[str] = "noisy descent to a median"
+    reference: ClassVar[str] = NoisyGradient.reference
+
+    def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
+        """Return the guarantee of the descent, which has a constant only."""
+        return self.descent.guarantee(records, 0, budget)
+
+    def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
+        """Descend to the median."""
+        return self.descent.fit(Sample(np.zeros((len(sample.x), 0)), sample.x[:, 0]), budget, rng)
 
 
 def wandering(h: Array, eta: float, k: int) -> Array:

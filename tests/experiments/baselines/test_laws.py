@@ -14,6 +14,7 @@ GAUSSIAN = {
     "complex corrected score",
     "noisy moments",
     "noisy gradient descent",
+    "noisy descent to a median",
     "projected noisy descent",
     "synthetic records",
     "smoothed corrected loss",
@@ -100,6 +101,11 @@ MOVED = {
     "independent Laplace": ("Laplace", [2]),
     "Gaussian, truncated Fourier": ("normal", [2]),
     "projected noisy descent": ("normal", [math.sqrt(30) * 2 * (1 + 2 * ROOT) * ROOT / 400] * 30),
+    "noisy descent to a median": (
+        "normal",  # slopes of a half; the curvature that is told is at most the height of a kernel of width 0.1
+        [math.sqrt(60 / 0.8) / 400] * 60
+        + [math.sqrt(10) * ROOT * 10 / math.sqrt(2 * math.pi) / 400, math.sqrt(10) * ROOT * 0.25 / 400],
+    ),
     "noisy gradient descent": (
         "normal",  # steps have four fifths of mu², a curvature of at most 1/4 and squares of slopes a tenth each
         [math.sqrt(50 / 0.8) * 2 * ROOT / 400] * 50

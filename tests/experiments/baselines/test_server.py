@@ -13,6 +13,7 @@ from versadp_experiments.baselines import (
     CaiRegression,
     NoisyGradient,
     NoisyMean,
+    NoisyMedian,
     NoisyMoments,
     ObjectivePerturbation,
     PerturbedHistogram,
@@ -270,6 +271,33 @@ def test_all_steps_together_have_the_epsilon_of_dp_accounting():
         event = accounting.SelfComposedDpEvent(accounting.GaussianDpEvent(multiplier), passes)
         theirs = PLDAccountant().compose(event).get_epsilon(1e-6)
         assert (abs(theirs - ours) < 2e-3) is same
+
+
+def test_descent_on_the_check_loss_ends_at_the_median_and_its_errors_are_its_spread():
+    rng, n = np.random.default_rng(2), 4000
+
+    def drawn():
+        return Sample(np.clip(rng.normal(0.2, 0.3, (n, 1)), -1, 1), np.zeros(n))
+
+    sample = drawn()
+    found = NoisyMedian().fit(sample, NONE, rng).values
+    assert found == pytest.approx([np.median(sample.x)], abs=2 / n)  # gradients have steps of 1/n
+    assert found != pytest.approx([sample.x.mean()], abs=2 / n)
+    made = [NoisyMedian().fit(drawn(), Budget(1.0, 1e-5), rng) for _ in range(150)]
+    spread = np.std([f.values for f in made])
+    # a spread from 150 has a relative error of 1/sqrt(300): five of them
+    assert np.median([f.errors for f in made]) == pytest.approx(spread, rel=5 / math.sqrt(300))
+    assert math.sqrt(math.pi / 2) * 0.3 / math.sqrt(n) < 0.9 * spread  # a median without privacy is more precise
+
+
+def test_descent_on_the_check_loss_is_quantile_regression_without_noise():
+    from statsmodels.regression.quantile_regression import QuantReg
+
+    sample = linear(4000, 1)
+    for tau in (0.5, 0.8):
+        found = NoisyGradient(Check(tau), passes=400, rate=0.5).fit(sample, NONE, np.random.default_rng(0)).values
+        assert found == pytest.approx(QuantReg(sample.y, sample.design).fit(q=tau).params, abs=2e-3)
+        assert found != pytest.approx(QuantReg(sample.y, sample.design).fit(q=tau + 0.1).params, abs=2e-3)
 
 
 @pytest.mark.parametrize("exact", [True, False])
