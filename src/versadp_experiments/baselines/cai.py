@@ -4,7 +4,8 @@
 
 One record moves a mean gradient by at most 2 (R + C sqrt(p)) sqrt(p)/n = D. The paper pays for T steps by (epsilon/T,
 delta/T) each, sigma = D T sqrt(2 log(1.25 T/delta))/epsilon; `exact` pays by Gaussian composition, sigma = D
-sqrt(T)/mu, and adds many times less noise for the same guarantee.
+sqrt(T)/mu, and adds many times less noise for the same guarantee. (The logarithm is that of the usual bound for a
+Gaussian mechanism; theirs may have another constant in it, and was not looked up.)
 """
 
 from __future__ import annotations
