@@ -36,7 +36,7 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class PerturbedHistogram(Method):
-    """A noisy histogram, then a smooth index loss; `factor` multiplies Lei's width, `levels` are those of the response."""
+    """A noisy histogram, then a smooth loss; `factor` multiplies Lei's width, `levels` are those of the response."""
 
     score: Score = field(default_factory=Logistic)
     factor: float = 1.0

@@ -1,8 +1,8 @@
 """Tables of papers and textbooks, made again from one release of their columns.
 
 `printed` are (estimate, standard error) as they stand in print or in public output, nan where we could not confirm one;
-the raw fit must give each to its last digit (a test). Beside it: what a release says, how wide its interval is against the raw
-fit's, and in how many of `DRAWS` releases the sign of a coefficient is told (its interval leaves 0 out).
+the raw fit must give each to its last digit (a test). Beside it: what a release says, how wide its interval is against
+the raw fit's, and in how many of `DRAWS` releases the sign of a coefficient is told (its interval leaves 0 out).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _seeded(draw: Callable[[], Any], rng: np.random.Generator) -> Any:
 
 @dataclass(frozen=True)
 class SyntheticRecords(Method):
-    """Records from all two-way marginals, then any index loss; `levels` are those of the response."""
+    """Records from all two-way marginals, then a smooth loss; `levels` are those of the response."""
 
     score: Score = field(default_factory=Logistic)
     cells: int = 10
