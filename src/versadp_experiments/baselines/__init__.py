@@ -19,7 +19,7 @@ from versadp_experiments.baselines.cube import CubeDensity, CubeMean
 from versadp_experiments.baselines.deconvolution import KernelDensity, PluggedQuantile
 from versadp_experiments.baselines.fourier import TruncatedFourier
 from versadp_experiments.baselines.functional import OneBit
-from versadp_experiments.baselines.gradient import NoisyGradient
+from versadp_experiments.baselines.gradient import NoisyGradient, NoisyMedian
 from versadp_experiments.baselines.histogram import PerturbedHistogram
 from versadp_experiments.baselines.linear_system import PenalisedSystem
 from versadp_experiments.baselines.method import REGISTRY, Budget, Estimate, Method, Sample
@@ -45,6 +45,7 @@ __all__ = [
     "Method",
     "NoisyGradient",
     "NoisyMean",
+    "NoisyMedian",
     "NoisyMoments",
     "ObjectivePerturbation",
     "OneBit",

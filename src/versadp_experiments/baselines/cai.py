@@ -4,7 +4,8 @@
 
 One record moves a mean gradient by at most 2 (R + C sqrt(p)) sqrt(p)/n = D. The paper pays for T steps by (epsilon/T,
 delta/T) each, sigma = D T sqrt(2 log(1.25 T/delta))/epsilon; `exact` pays by Gaussian composition, sigma = D
-sqrt(T)/mu, and adds many times less noise for the same guarantee.
+sqrt(T)/mu, and adds many times less noise for the same guarantee. (The logarithm is that of the usual bound for a
+Gaussian mechanism; theirs may have another constant in it, and was not looked up.)
 """
 
 from __future__ import annotations
@@ -66,6 +67,6 @@ class CaiRegression(Method):
         sigma, eta, theta = self.sigma(n, d, budget), self.rate / (d + 1), np.zeros(d + 1)
         second, first = z.T @ z / n, z.T @ sample.y / n
         for _ in range(self.steps):
-            theta = theta - eta * (second @ theta - first + rng.normal(0.0, 1.0, d + 1) * sigma)
+            theta = theta - eta * (second @ theta - first + rng.normal(0.0, sigma, d + 1))
             theta = theta * min(1.0, self.radius / max(float(np.linalg.norm(theta)), 1e-300))
         return Estimate(theta)

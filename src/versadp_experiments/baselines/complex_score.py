@@ -77,7 +77,7 @@ class ComplexScore(Method):
         """Solve the corrected scores by Newton's method with a numerical derivative, from the constant fit."""
         n, d = sample.x.shape
         spread = self.spread(d, budget)
-        x = sample.x + rng.normal(0.0, 1.0, (n, d)) * spread
+        x = sample.x + rng.normal(0.0, spread, (n, d))
         half = rng.normal(0.0, 1.0, ((self.draws + 1) // 2, n, d)) * spread
         shifts, mean = np.concatenate([half, -half]), MEANS[self.mean]
 

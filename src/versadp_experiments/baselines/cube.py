@@ -49,6 +49,18 @@ def law(d: int, epsilon: float) -> tuple[tuple[float, ...], float]:
     return tuple(w / total for w in weight), d / mean
 
 
+def odds(d: int, epsilon: float) -> float:
+    """Return the logarithm of how much likelier the likeliest corner is than the least likely one.
+
+    Examples
+    --------
+    >>> round(odds(4, 0.5), 12)
+    0.5
+    """
+    each = [p / math.comb(d, k) for k, p in enumerate(law(d, epsilon)[0])]
+    return math.log(max(each) / min(each))
+
+
 def send(x: Array, epsilon: float, rng: np.random.Generator) -> Array:
     """Return what people send: one corner each. How many coordinates agree with v is drawn first, then which."""
     if math.isinf(epsilon):
@@ -71,7 +83,7 @@ class CubeMean(Method):
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: the odds of the two half cubes."""
-        return pure(budget.epsilon)
+        return pure(odds(columns, budget.epsilon))
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Return the means of what is sent, with errors."""
@@ -114,8 +126,8 @@ class CubeDensity(Method):
         return max(2, min(20, 2 * round(float(size ** (1 / (2 * self.smoothness + 2))) / 2)))
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
-        """Return pure epsilon."""
-        return pure(budget.epsilon)
+        """Return pure epsilon: the odds of the two half cubes of coefficients."""
+        return pure(odds(self.terms(records, budget.epsilon), budget.epsilon))
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Return the series at the points; errors are those of the coefficients, not of the cut-off."""

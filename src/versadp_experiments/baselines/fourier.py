@@ -84,7 +84,7 @@ class TruncatedFourier(Method):
         """Minimise in a box; errors by the sandwich, which knows nothing of the bias."""
         n, d = sample.x.shape
         spread = self.spread(d, budget)
-        x = sample.x + rng.normal(0.0, 1.0, (n, d)) * spread
+        x = sample.x + rng.normal(0.0, spread, (n, d))
 
         def mean(theta: Array) -> tuple[float, Array]:
             value, gradient = self.corrected(theta, x, sample.y, spread)

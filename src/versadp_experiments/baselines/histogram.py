@@ -36,7 +36,7 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class PerturbedHistogram(Method):
-    """A noisy histogram, then any index loss; `factor` multiplies Lei's width, `levels` are those of the response."""
+    """A noisy histogram, then a smooth loss; `factor` multiplies Lei's width, `levels` are those of the response."""
 
     score: Score = field(default_factory=Logistic)
     factor: float = 1.0
@@ -59,7 +59,11 @@ class PerturbedHistogram(Method):
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: sensitivity 2 over the noise's scale."""
-        return pure(2 / (2 / budget.epsilon))
+        return pure(2 / self.scale(budget))
+
+    def scale(self, budget: Budget) -> float:
+        """Return the scale of a count's Laplace noise."""
+        return 2 / budget.epsilon
 
     def counts(self, sample: Sample, k: int) -> Array:
         """Return the counts of all cells; the response is the last axis."""
@@ -76,7 +80,7 @@ class PerturbedHistogram(Method):
         """Return what is published: design and response at the centres of cells, and their noisy counts."""
         k = self.cells(*sample.x.shape)
         counts = self.counts(sample, k)
-        noisy = np.maximum(counts + laplace(rng, 2 / budget.epsilon, counts.size), 0.0)
+        noisy = np.maximum(counts + laplace(rng, self.scale(budget), counts.size), 0.0)
         design, y = _centres(k, sample.x.shape[1], self.levels)
         return design, y, noisy
 

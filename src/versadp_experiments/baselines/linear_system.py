@@ -53,9 +53,13 @@ class PenalisedSystem(Method):
     where: ClassVar[str] = DEVICE
     reusable: ClassVar[bool] = True
 
+    def scale(self, budget: Budget) -> float:
+        """Return the scale of the noise; no noise is next to none, which the system can be made of."""
+        return max(2 / budget.epsilon, 1e-9)
+
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: 2 over the scale (one column is noised and used)."""
-        return pure(2 / (2 / budget.epsilon))
+        return pure(2 / self.scale(budget))
 
     def solve(self, share: Array, edges: Array, scale: float, records: int) -> Array:
         """Return the density from the shares of noisy values in cells."""
@@ -70,7 +74,7 @@ class PenalisedSystem(Method):
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Return the density."""
-        n, scale = len(sample.x), max(2 / budget.epsilon, 1e-9)
+        n, scale = len(sample.x), self.scale(budget)
         noisy = sample.x[:, 0] + laplace(rng, scale, n)
         reach = 1 + 6 * scale
         edges = np.linspace(-reach, reach, self.cells + 1)

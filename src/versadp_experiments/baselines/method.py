@@ -3,7 +3,8 @@
 Records are in units where every private number lies in [-1, 1] (`Sample`); a provider's declared bounds say how to get
 there. All guarantees here are for a whole record, neighbours differ in one record (replace one), and the number of
 records is public: the relation that versadp uses. `guarantee` is made from the noise that `fit` adds and from its
-sensitivity, not from the budget that was asked for; a test holds the two against each other.
+sensitivity: one function says how large the noise is, and both call it. Tests hold the noise that `fit` draws against
+closed forms, and the guarantee against the budget.
 """
 
 from __future__ import annotations

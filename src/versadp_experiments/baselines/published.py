@@ -1,8 +1,8 @@
 """Tables of papers and textbooks, made again from one release of their columns.
 
-`printed` are (estimate, standard error) as they stand in print, nan where we could not confirm a figure; the raw fit
-must give each to its last digit (a test). Beside it: what a release says, how wide its interval is against the raw
-fit's, and in how many of `DRAWS` releases the sign of a coefficient is told (its interval leaves 0 out).
+`printed` are (estimate, standard error) as they stand in print or in public output, nan where we could not confirm one;
+the raw fit must give each to its last digit (a test). Beside it: what a release says, how wide its interval is against
+the raw fit's, and in how many of `DRAWS` releases the sign of a coefficient is told (its interval leaves 0 out).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ PRINTED = (
     Printed(
         "colleges",
         "lwage ~ jc + univ + exper",
-        source="Kane and Rouse, as in Wooldridge, Introductory Econometrics, section 4.4",
+        source="data of Kane and Rouse, the model of Wooldridge's section 4.4; figures of lecture notes",
         printed=((1.4723256, 0.0210602), (0.0666967, 0.0068288), (0.0768762, 0.0023087), (0.00494, NOT)),
     ),
     Printed(
         "admissions",
         "I(admitted == 1) ~ C(gender) + C(department)",
         "logistic",
-        source="Bickel, Hammel and O'Connell 1975, logistic regression",
+        source="data of Bickel, Hammel and O'Connell 1975; R's output",
         printed=(
             (0.68192, 0.09911),
             (-0.09987, 0.08085),
@@ -53,7 +53,7 @@ PRINTED = (
     Printed(
         "earnings",
         "lwage ~ C(ethnicity) + experience + I(experience**2) + education",
-        source="Kleiber and Zeileis, Applied Econometrics with R, section 3.2",
+        source="the model of Kleiber and Zeileis, section 3.2; figures of an answer to an exercise",
         printed=((4.321395, NOT), (-0.243364, NOT), (0.077473, NOT), (-0.001316, NOT), (0.085673, NOT)),
         plain="lwage ~ C(ethnicity, levels=LEVELS) + experience + I(experience**2) + education",
     ),

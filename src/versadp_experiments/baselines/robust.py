@@ -5,8 +5,8 @@
     A = T + gamma 5 sqrt(2 log(n) log(2/delta)) / (epsilon n) N(0, I)
 
 is (epsilon, delta)-private for n above a number that depends on the model and is not known in practice (his theorem
-bounds a smooth sensitivity by gamma sqrt(log n)/n); so its guarantee here says what the theorem says, and
-`asymptotic`.
+bounds a smooth sensitivity by gamma sqrt(log n)/n); so its guarantee here says what the theorem says of the noise, and
+`asymptotic`. There are no standard errors: the sandwich is of true records, and the theorem pays for T alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RobustRegression(Method):
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return (epsilon, delta): what the theorem gives for records enough."""
-        return privacy.approx_dp(budget.epsilon, budget.delta)
+        return privacy.approx_dp(self._root(records, budget) / self.factor(records, budget), budget.delta)
 
     def factor(self, records: int, budget: Budget) -> float:
         """Return the noise's standard deviation in units of gamma."""
@@ -50,11 +50,13 @@ class RobustRegression(Method):
             return 0.0
         if budget.delta == 0:
             raise ParameterError("the theorem needs a delta above 0", hint="for example Budget(1.0, 1e-6)")
-        root = math.sqrt(2 * math.log(records) * math.log(2 / budget.delta))
-        return 5 * root / (budget.epsilon * records)
+        return self._root(records, budget) / budget.epsilon
 
-    def solve(self, sample: Sample) -> tuple[Array, Array, Array]:
-        """Return T, M and the covariance of the scores.
+    def _root(self, records: int, budget: Budget) -> float:
+        return 5 * math.sqrt(2 * math.log(records) * math.log(2 / budget.delta)) / records
+
+    def solve(self, sample: Sample) -> tuple[Array, Array]:
+        """Return T and M.
 
         Examples
         --------
@@ -73,19 +75,13 @@ class RobustRegression(Method):
             if moved < 1e-12:
                 break
         u = z @ theta
-        each = z * (weight * score.slope(u, sample.y))[:, None]
-        bend = z.T @ (z * (weight * score.bend(u, sample.y))[:, None]) / len(u)
-        return theta, bend, each.T @ each / len(u)
+        return theta, z.T @ (z * (weight * score.bend(u, sample.y))[:, None]) / len(u)
 
     def influence(self, bend: Array) -> float:
         """Return gamma, the bound on the influence of any record."""
         return self.cut * self.radius * float(np.linalg.norm(np.linalg.inv(bend), 2))
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
-        """Return the noisy estimate; errors are the sandwich's plus the noise, and are not themselves private."""
-        theta, bend, spread = self.solve(sample)
-        n = len(sample.y)
-        scale = self.factor(n, budget) * self.influence(bend)
-        inverse = np.linalg.inv(bend)
-        covariance = inverse @ spread @ inverse.T / n + scale**2 * np.eye(len(theta))
-        return Estimate(theta + rng.normal(0.0, 1.0, len(theta)) * scale, np.sqrt(np.diag(covariance)))
+        """Return the noisy estimate."""
+        theta, bend = self.solve(sample)
+        return Estimate(rng.normal(theta, self.factor(len(sample.y), budget) * self.influence(bend)))

@@ -3,9 +3,14 @@
     mean of x in [-1, 1]^d:   Laplace, scale 2d/(n epsilon)           (L1 sensitivity 2d/n): pure epsilon
                               Gaussian, sd 2 sqrt(d)/(n mu)           (L2 sensitivity 2 sqrt(d)/n): mu-GDP
 
-    least squares from noisy moments: with v = (1, x, y), the entries of mean(vv') above and on the diagonal. One record
-    changes a square by at most 1/n and a product by at most 2/n, so with p = d + 2 entries and (the constant known)
-    their L2 sensitivity is at most sqrt(4 p(p-1)/2 + (p - 1))/n. Estimates solve the noisy normal equations.
+    least squares from noisy moments: the entries above and on the diagonal of mean(vv'), v = (1, x, y) with p = d + 2
+    entries. Replacing v by w moves them by at most p/n in L2: n² times the square of it is
+
+        1/2 |vv' - ww'|² + 1/2 sum (v_i² - w_i²)²  <=  1/2 (|v|⁴ + |w|⁴) + 1/2 sum (v_i² - w_i²)²
+
+    which is convex in the squares, so largest where each is 0 or 1: with A and B ones, C >= max(1, A + B - p) of them
+    shared, (A² + B² + A + B)/2 - C, at most p². Attained for even p, by corners at right angles. Estimates solve the
+    noisy normal equations.
 
 Dwork, McSherry, Nissim and Smith (2006); moments: Vu and Slavkovic (2009), Wang (2018). One trusted server, one
 answer.
@@ -79,11 +84,10 @@ class NoisyMoments(Method):
 
         Examples
         --------
-        >>> round(NoisyMoments().sensitivity(1, 1), 6)  # x, y, xy by 2 each, their squares by 1
-        3.741657
+        >>> NoisyMoments().sensitivity(1, 1)
+        3.0
         """
-        p = columns + 2
-        return math.sqrt(4 * (p * (p - 1) / 2) + (p - 1)) / records
+        return (columns + 2) / records
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:
         """Return the Gaussian curve from spread and sensitivity."""

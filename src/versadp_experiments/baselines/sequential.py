@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from versadp_experiments.baselines.cube import send
+from versadp_experiments.baselines.cube import odds, send
 from versadp_experiments.baselines.method import DEVICE, Budget, Estimate, Method, Sample, pure
 from versadp_experiments.baselines.scores import Logistic, Score
 
@@ -66,7 +66,7 @@ class LocalMedian(Method):
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: the odds of the coin."""
-        return pure(budget.epsilon)
+        return pure(odds(1, budget.epsilon))
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Ask one group after the other."""
@@ -92,7 +92,7 @@ class LocalGLM(Method):
 
     def guarantee(self, records: int, columns: int, budget: Budget) -> PrivacyProfile:  # noqa: ARG002 (as the others)
         """Return pure epsilon: one corner of a cube."""
-        return pure(budget.epsilon)
+        return pure(odds(columns + 1, budget.epsilon))
 
     def fit(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Estimate:
         """Ask one group after the other."""

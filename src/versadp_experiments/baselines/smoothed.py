@@ -1,4 +1,4 @@
-"""The smoothed corrected loss of Wang, Stefanski and Zhu (2012) for quantile regression.
+"""The smoothed corrected loss of Wang, Stefanski and Zhu (2012), at the median: other quantiles are not programmed.
 
     X1 = x + SL(s² I);   rho_h(r) = r (2 Phi(r/h) - 1);   corrected rho = rho_h(r) - (s²/2)|theta|² rho_h''(r)
 

@@ -22,6 +22,8 @@ from versadp_experiments.baselines.method import Budget, Estimate, Method, Sampl
 from versadp_experiments.baselines.scores import Logistic, Score, minimum
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from versadp.privacy import PrivacyProfile
@@ -42,9 +44,19 @@ def _package() -> Any:
     return mbi
 
 
+def _seeded(draw: Callable[[], Any], rng: np.random.Generator) -> Any:
+    """Return a drawing of a library that uses numpy's global generator, as a function of ours."""
+    before = np.random.get_state()  # noqa: NPY002 (the library's, not ours)
+    np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
+    try:
+        return draw()
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
 @dataclass(frozen=True)
 class SyntheticRecords(Method):
-    """Records from all two-way marginals, then any index loss; `levels` are those of the response."""
+    """Records from all two-way marginals, then a smooth loss; `levels` are those of the response."""
 
     score: Score = field(default_factory=Logistic)
     cells: int = 10
@@ -81,12 +93,12 @@ class SyntheticRecords(Method):
         sigma, measured = self.sigma(d, budget), []
         for i, j in combinations(range(d + 1), 2):
             table = np.bincount(codes[i] * sizes[j] + codes[j], minlength=sizes[i] * sizes[j]).astype(float)
-            noisy = table + rng.normal(0.0, 1.0, table.size) * sigma
+            noisy = table + rng.normal(0.0, sigma, table.size)
             measured.append(mbi.LinearMeasurement(noisy, (names[i], names[j]), max(sigma, 1e-3)))
         model = mbi.estimation.MirrorDescent().estimate(
             mbi.Domain(names, sizes), measured, known_total=n, iters=self.iterations
         )
-        drawn = model.synthetic_data(n)
+        drawn = _seeded(lambda: model.synthetic_data(n), rng)
         found = np.column_stack([np.asarray(drawn.data[name]) for name in names]).astype(float)
         spread = (found + rng.random(found.shape)) * 2 / self.cells - 1
         return Sample(spread[:, :d], found[:, d] if self.levels else spread[:, d])

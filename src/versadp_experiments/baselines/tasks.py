@@ -8,6 +8,7 @@ the corrected histogram of `describe`, smoothed with a normal kernel of width 0.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from versadp_experiments.baselines import (
     Method,
     NoisyGradient,
     NoisyMean,
+    NoisyMedian,
     NoisyMoments,
     ObjectivePerturbation,
     OneBit,
@@ -38,7 +40,7 @@ from versadp_experiments.baselines import (
     SyntheticRecords,
     TruncatedFourier,
 )
-from versadp_experiments.baselines.scores import Huber, Logistic, minimum
+from versadp_experiments.baselines.scores import Check, Huber, Logistic, minimum
 from versadp_experiments.median import least_absolute
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 RECORDS, DELTA, EPSILONS = 20_000, 1e-6, (1.0, 4.0)
 GAUSSIAN = (
+    NoisyMedian,
     NoisyMoments,
     NoisyGradient,
     CaiRegression,
@@ -128,15 +131,28 @@ def _bump(rng: np.random.Generator) -> Sample:
     return Sample(x, np.zeros(RECORDS))
 
 
+def _cut_mean(mean: float, sd: float) -> float:
+    """Return the mean of a normal number cut to [-1, 1]: the outer mass sits at the ends."""
+    (low, high), normal = ((-1 - mean) / sd, (1 - mean) / sd), NormalDist()
+    below, above = normal.cdf(low), 1 - normal.cdf(high)
+    return above - below + mean * (1 - below - above) + sd * (normal.pdf(low) - normal.pdf(high))
+
+
 _AT = np.linspace(-1, 1, 21)
 _DENSITY = np.exp(-(((_AT - 0.2) / 0.3) ** 2) / 2) / (0.3 * math.sqrt(2 * math.pi))
 TASKS = {
-    "mean": Task(_bump, np.array([0.2]), lambda s: s.x.mean(axis=0), (NoisyMean(), CubeMean(), OneBit()), _mean),
+    "mean": Task(
+        _bump,
+        np.array([_cut_mean(0.2, 0.3)]),
+        lambda s: s.x.mean(axis=0),
+        (NoisyMean(), CubeMean(), OneBit()),
+        _mean,
+    ),
     "median": Task(
         _bump,
         np.array([0.2]),
         lambda s: np.asarray(np.median(s.x, axis=0), dtype=np.float64),
-        (LocalMedian(),),
+        (NoisyMedian(), LocalMedian()),
         _fitted(None, vdp.losses.Quantile("x0", 0.5), first=0),
     ),
     "density": Task(
@@ -188,7 +204,7 @@ TASKS = {
         _line,
         np.array([0.5]),
         lambda s: least_absolute(s.design, s.y)[1:],
-        (SmoothedCorrection(), PluggedQuantile()),
+        (NoisyGradient(Check(0.5), passes=60), SmoothedCorrection(), PluggedQuantile()),
         _fitted("y ~ x0", vdp.losses.Check(0.5)),
         vdp.Bounded(-1, 1),
     ),

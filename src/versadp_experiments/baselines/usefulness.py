@@ -22,13 +22,15 @@ from versadp_experiments.baselines.cai import CaiRegression
 from versadp_experiments.baselines.cube import CubeMean
 from versadp_experiments.baselines.datasets import DATASETS
 from versadp_experiments.baselines.functional import OneBit
-from versadp_experiments.baselines.gradient import NoisyGradient
+from versadp_experiments.baselines.gradient import NoisyGradient, NoisyMedian
 from versadp_experiments.baselines.histogram import PerturbedHistogram
 from versadp_experiments.baselines.method import Budget, Method, Sample
 from versadp_experiments.baselines.objective import ObjectivePerturbation
-from versadp_experiments.baselines.scores import Huber, Logistic, minimum
+from versadp_experiments.baselines.robust import RobustRegression
+from versadp_experiments.baselines.scores import Check, Huber, Logistic, minimum
 from versadp_experiments.baselines.sensitivity import NoisyMean, NoisyMoments
 from versadp_experiments.baselines.sequential import LocalGLM, LocalMedian
+from versadp_experiments.baselines.synthetic import SyntheticRecords
 
 Answer = Callable[[float, np.random.Generator], float]
 GRID = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -61,19 +63,25 @@ QUESTIONS = (
 )
 METHODS: dict[str, tuple[tuple[Method, float], ...]] = {
     "mean": ((NoisyMean(), 0.0), (CubeMean(), 0.0), (OneBit(), 0.0)),
-    "median": ((LocalMedian(), 0.0),),
+    "median": (
+        (NoisyMedian(NoisyGradient(Check(0.5), passes=60, rate=0.5, share=0.0)), DELTA),
+        (LocalMedian(), 0.0),
+    ),
     "logistic": (
         (NoisyGradient(passes=60, rate=2.0, share=0.0), DELTA),
         (ObjectivePerturbation(), 0.0),
         (PerturbedHistogram(factor=3.0), 0.0),
+        (SyntheticRecords(), DELTA),
         (LocalGLM(group=50), 0.0),
     ),
     "linear": (
         (NoisyMoments(), DELTA),
+        (RobustRegression(), DELTA),
         (NoisyGradient(Huber(1.0), passes=60, rate=2.0, share=0.0), DELTA),
         (CaiRegression(steps=60, rate=2.0), DELTA),
         (ObjectivePerturbation(Huber(1.0)), 0.0),
         (PerturbedHistogram(Huber(1.0), levels=None, factor=3.0), 0.0),
+        (SyntheticRecords(Huber(1.0), levels=None), DELTA),
     ),
 }
 
@@ -145,7 +153,7 @@ def ours(question: Question, *, shuffled: bool) -> Answer:
 
 
 def least(answer: Answer, truth: float, tolerance: float, reps: int, seed: int) -> str:
-    """Return the least epsilon of the grid from which on the error is below the tolerance."""
+    """Return the least epsilon of the grid from which on the error is below the tolerance; its first is "<= 0.1"."""
     rng, useful = np.random.default_rng(seed), "none up to 8"
     for epsilon in reversed(GRID):
         square, most = 0.0, reps * tolerance**2
@@ -154,7 +162,7 @@ def least(answer: Answer, truth: float, tolerance: float, reps: int, seed: int) 
             if not square <= most:  # too much already, or no answer: the rest, which may take long, changes nothing
                 return useful
         useful = f"{epsilon:g}"
-    return useful
+    return f"<= {useful}"
 
 
 def rows(reps: int, seed: int) -> list[dict[str, Any]]:

@@ -360,3 +360,16 @@ def test_sequential_glm_finds_the_coefficients_as_precisely_as_its_formula_says(
     assert (np.abs(found - theta) < 5 * errors).all()
     still = LocalGLM(group=50, rate=1e-4).fit(sample, Budget(epsilon), np.random.default_rng(0)).values
     assert not (np.abs(still - theta) < 5 * errors).all()
+
+
+def test_sequential_glm_has_its_asymptotic_variance():
+    theta, n, epsilon, reps = np.array([0.3, 1.0]), 20_000, 2.0, 60
+    z = binary(n, theta).design
+    p = 1 / (1 + np.exp(-z @ theta))
+    hessian = z.T @ (z * (p * (1 - p))[:, None]) / n
+    errors = cube.law(2, epsilon)[1] * np.sqrt(np.diag(np.linalg.inv(hessian @ hessian)) / (0.9 * n))
+    rng = np.random.default_rng(0)
+    found = [LocalGLM(group=20).fit(binary(n, theta, seed), Budget(epsilon), rng).values for seed in range(reps)]
+    # a spread from 60 has a relative error of 1/sqrt(120): five of them
+    assert np.std(found, axis=0) == pytest.approx(errors, rel=5 / math.sqrt(120))
+    assert np.std(found, axis=0) != pytest.approx(errors / 2, rel=5 / math.sqrt(120))

@@ -109,7 +109,7 @@ def test_least_useful_epsilon_is_where_the_error_crosses_the_tolerance():
     assert usefulness.least(answer, 1.0, 0.5, 6, 0) == "2"
     assert usefulness.least(answer, 1.0, 0.2, 6, 0) == "8"
     assert usefulness.least(lambda *_: np.nan, 1.0, 0.5, 6, 0) == "none up to 8"
-    assert usefulness.least(lambda *_: 1.0, 1.0, 0.5, 6, 0) == "0.1"
+    assert usefulness.least(lambda *_: 1.0, 1.0, 0.5, 6, 0) == "<= 0.1"
 
 
 @pytest.mark.parametrize("question", usefulness.QUESTIONS[:5], ids=lambda q: q.title)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.integrate import quad
 
 from versadp.cli import main
 from versadp_experiments.baselines import REGISTRY, Budget, side_by_side, tasks
@@ -23,6 +24,15 @@ def small(monkeypatch):
 def test_every_method_has_a_task():
     shown = {method.name for task in TASKS.values() for method in task.methods}
     assert shown == set(REGISTRY)
+
+
+def test_the_mean_s_truth_is_that_of_what_is_drawn():
+    def density(x):
+        return math.exp(-(((x - 0.2) / 0.3) ** 2) / 2) / (0.3 * math.sqrt(2 * math.pi))
+
+    exact = quad(lambda x: np.clip(x, -1, 1) * density(x), -3, 3, points=[-1, 1], epsabs=1e-12)[0]
+    assert TASKS["mean"].truth == pytest.approx([exact], abs=1e-9)
+    assert abs(exact - 0.2) > 1e-4
 
 
 @pytest.mark.parametrize("name", ["mean", "median", "density", "linear", "logistic", "Poisson"])
@@ -63,7 +73,7 @@ def test_replications_are_kept_and_a_longer_run_goes_on(tmp_path, small, monkeyp
     rows = {row["method"]: row for row in side_by_side.tables(store, 3)["median"]}
     assert rows["versadp, windows"]["reps at 1"] == 1  # a slow cell: one in twenty, at least one
     assert rows["versadp, windows"]["reps at 4"] == 3
-    assert list(rows) == ["sequential median", "versadp, windows"]
+    assert list(rows) == ["noisy descent to a median", "sequential median", "versadp, windows"]
 
 
 def test_summaries_are_what_they_say():

@@ -24,6 +24,17 @@ def test_shares_compose_to_the_total_and_a_little_more_does_not(total, m):
     assert not total.met_by(privacy.gaussian(1.01 * mu).compose(m))
 
 
+@pytest.mark.parametrize(("total", "m"), [(Budget(1.0, 1e-6), 10), (Budget(8.0, 0.1), 30)])
+def test_histograms_compose_by_their_own_noise_as_the_library_composes_laplace_curves(total, m):
+    def noise(epsilon):  # two counts, each with Laplace noise whose shift is half of epsilon in units of its scale
+        return privacy.symmetric_laplace(1, epsilon / 2 / math.sqrt(2)).compose(2 * m)
+
+    each = accounting.laplace_share(total, m).epsilon
+    assert total.met_by(noise(each))
+    assert not total.met_by(noise(1.01 * each))
+    assert each > 1.1 * accounting.pure_share(total, m).epsilon  # what the worst mechanism would be allowed
+
+
 def test_every_release_meets_the_total_that_it_is_compared_at():
     for setting in versatility.SETTINGS:
         for kind in setting.releases:
@@ -89,6 +100,26 @@ def test_batches_cost_a_server_that_asks_again_and_a_shuffle_that_is_small():
         )
     }
     assert all(np.isfinite(row["rmse"]) for row in rows if row["method"] != "windows, shuffled")
+    assert {row["replications"] for row in rows} == {2}
+
+
+def test_batches_without_an_answer_are_counted_and_not_averaged_over():
+    found = arrivals._summary(np.array([0.04, np.nan, 0.16, np.nan]))
+    assert found["rmse"] == pytest.approx(math.sqrt(0.1))
+    assert found["+-"] == pytest.approx(0.06 / (2 * math.sqrt(0.1) * math.sqrt(2)))
+    assert (found["answered"], found["replications"]) == (0.5, 4)
+    assert arrivals._summary(np.array([np.nan]))["answered"] == 0.0
+
+
+def test_all_batches_are_fitted_together(monkeypatch):
+    """The last fit of four batches sees all people, by noise for a quarter of them."""
+    seen = []
+    monkeypatch.setattr(arrivals, "slopes", lambda release: seen.append(release) or [0.4, -0.3])
+    rows = arrivals.rows(1, 1, records=4000)
+    assert [len(release) for release in seen] == [4000, 4000, 4000]
+    for release, k in zip(seen, arrivals.BATCHES, strict=True):
+        assert release.mechanism is versatility.mechanism("windows, shuffled", arrivals.TOTAL, 4000 // k)
+    assert all(row["rmse"] == pytest.approx(math.sqrt(0.005)) for row in rows if row["method"] == "windows, shuffled")
 
 
 @pytest.mark.slow
