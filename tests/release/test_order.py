@@ -249,7 +249,7 @@ def test_an_order_once_begun_stays(tmp_path):
     kept = release_file(tmp_path / "d.parquet", tmp_path / "out", mech, shuffle=False)
     assert kept.order == Order()
     assert "in the order in which they came" in kept._source.manifest.privacy["statement"]
-    with pytest.raises(ParameterError, match="shuffle=False"):
+    with pytest.raises(ReleaseError, match="shuffle=False"):
         release_file(tmp_path / "d.parquet", tmp_path / "out", mech)
 
 

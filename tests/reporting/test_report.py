@@ -126,8 +126,8 @@ def test_code_of_a_hostile_release_runs(hostile, release, tmp_path, monkeypatch,
 
 
 def test_code_of_a_plain_release_runs(plain, tmp_path, monkeypatch, capsys):
-    plain[1].save(tmp_path / "people's")  # the page says what its folder is called
-    names = run_code(vdp.report(tmp_path / "people's").html, tmp_path, monkeypatch, capsys)
+    plain[1].save(tmp_path / "released")
+    names = run_code(vdp.report(tmp_path / "released").html, tmp_path, monkeypatch, capsys)
     assert names["result"].formula == "x ~ y + year"
 
 

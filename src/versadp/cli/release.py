@@ -83,8 +83,10 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
     if style != "text":
         click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
         return
-    done = f"{out} holds these {len(made):,} records already: nothing was released" if known else None
-    click.echo(f"{done or f'{len(made):,} records released to {out}'}\n\n{made.statement()}")
+    if known:
+        click.echo(f"{out} holds these {len(made):,} records already: nothing was released\n\n{made.statement()}")
+    else:
+        click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
     if options["again"] == "charge":
         click.echo(f"\n{account(out, state=options['state']).sentence()}")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST = 3  # columns on the right side of a formula
 
 
-def code(release: Release, formula: str | None = None, loss: Any = "squared", *, folder: str = "released") -> str:
+def code(release: Release, formula: str | None = None, loss: Any = "squared") -> str:
     """Return code that loads, describes and fits a release.
 
     Parameters
@@ -26,8 +26,6 @@ def code(release: Release, formula: str | None = None, loss: Any = "squared", *,
     formula : str, optional
         The model; by default one of the first columns.
     loss : str or loss
-    folder : str
-        What the folder of the release is called.
 
     Examples
     --------
@@ -38,7 +36,7 @@ def code(release: Release, formula: str | None = None, loss: Any = "squared", *,
     lines = [
         "import versadp as vdp",
         "",
-        f"release = vdp.load({folder!r})  # the folder of this release",
+        'release = vdp.load("released")      # the folder of this release',
         "print(release.statement())          # what is promised",
         "print(vdp.describe(release))        # means, spreads, quantiles, shares: corrected, with intervals",
     ]

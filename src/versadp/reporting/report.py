@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,18 +98,13 @@ def report(
         columns=columns.columns(described),
         correlations=columns.correlations(described),
         model=None if fit is None else model(opened, fit, loss, level, raw),
-        code=code(opened, fit, loss, folder=_called(release)),
+        code=code(opened, fit, loss),
         comparison=told.get("rows"),
         inside=told.get("inside"),
     )
     if path is not None:
         page.save(path)
     return page
-
-
-def _called(release: Any) -> str:
-    """Return the name of the folder that was given; who gets the page has it somewhere else."""
-    return (PurePath(release).name if isinstance(release, str | PurePath) else "") or "released"
 
 
 def _pictures(release: Release, found: dict[str, Spread]) -> dict[str, str]:
