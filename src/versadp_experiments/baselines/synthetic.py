@@ -10,6 +10,7 @@ what the model leaves out are a bias, and nothing tells an analyst of either.
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +23,7 @@ from versadp_experiments.baselines.method import Budget, Estimate, Method, Sampl
 from versadp_experiments.baselines.scores import Logistic, Score, minimum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -31,17 +32,20 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def _package() -> Any:
+@contextmanager
+def _package() -> Iterator[Any]:
+    """Give mbi, in the double precision that it asks for; what else uses JAX in this process stays as it is."""
     try:
         import jax
 
         settings: Any = jax.config
-        settings.update("jax_enable_x64", True)  # mbi warns without it
         settings.update("jax_enable_compilation_cache", False)
-        import mbi
+        with jax.enable_x64(True):
+            import mbi
     except ImportError:
         raise MissingExtraError("mbi is not installed", hint="pip install 'versadp[baselines]'") from None
-    return mbi
+    with jax.enable_x64(True):
+        yield mbi
 
 
 def _seeded(draw: Callable[[], Any], rng: np.random.Generator) -> Any:
@@ -82,7 +86,11 @@ class SyntheticRecords(Method):
 
     def draw(self, sample: Sample, budget: Budget, rng: np.random.Generator) -> Sample:
         """Return as many synthetic records as there are true ones, even within their cells."""
-        mbi, (n, d) = _package(), sample.x.shape
+        with _package() as mbi:
+            return self._drawn(mbi, sample, budget, rng)
+
+    def _drawn(self, mbi: Any, sample: Sample, budget: Budget, rng: np.random.Generator) -> Sample:
+        n, d = sample.x.shape
         last = self.cells if self.levels is None else self.levels
         sizes = (*(self.cells,) * d, last)
         codes = [np.minimum(((c + 1) / 2 * self.cells).astype(int), self.cells - 1) for c in sample.x.T]
