@@ -311,7 +311,7 @@ class Results(Publishing):
         if self.trust.test is None:
             raise EstimationError(
                 "this fit has one member alone, or contrasts that hang on a few records: nothing to contrast",
-                hint="windows have one way to undo them; elsewhere use 'efficient', and more records",
+                hint="use 'efficient', and more records",
             )
         return self.trust.test
 

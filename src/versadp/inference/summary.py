@@ -12,13 +12,13 @@ from versadp.inference.coefficients import ENDLESS
 from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
 
-SURE = 0.001  # below which a test is not taken for chance
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from versadp.inference.coefficients import CoefTable
     from versadp.inference.results import Results
+
+SURE = 0.001  # below which a test is not taken for chance
 
 _LABELS = {
     "coefficient": "",

@@ -10,6 +10,7 @@ import numpy as np
 
 from versadp.estimation.cumulative import cumulative
 from versadp.estimation.histogram import Histogram, histogram_of_counts
+from versadp.inference.trust import LEVEL
 from versadp.models.describing.estimates import (
     NOTHING,
     Estimate,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
 TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
-LEVEL = 0.05  # at which it is said that values are lacking
 SHOWN = 50  # values of a public column whose shares are shown
 RARE = 0.002  # of released values, on either side: cells beyond the bounds that hold no more are left out
 
