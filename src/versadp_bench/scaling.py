@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from versadp.release.durable import let_go, sync_file
 from versadp_bench.files import COLUMNS, write
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ def scaling_table(most: float = 1e7) -> Iterator[dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             data, out = write(place / "data.parquet", rows), place / "out"
+            sync_file(data)
+            let_go(data)  # what was just written is still in memory, unless it is too large: all sizes come from disk
             for step, code in (("release", _RELEASE), ("fit", _FIT)):
                 own = costs[step]
                 told = Line.through(*((c.rows, c.cpu) for c in own[-2:]))(rows) if len(own) > 1 else None

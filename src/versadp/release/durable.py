@@ -32,6 +32,16 @@ def sync_file(path: Path) -> None:
         os.close(handle)
 
 
+def let_go(path: Path) -> None:
+    """Say that a file need not stay in memory: many large ones would push out what is still to be read."""
+    if hasattr(os, "posix_fadvise"):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
+
+
 def sync_folder(path: Path) -> None:
     """Wait until a folder's names are on the disk."""
     if os.name == "posix":

@@ -103,7 +103,7 @@ def make_part(job: Job, piece: Piece) -> Made:
         try:
             groups = _groups(job, piece, digest, outside, alike)
             if job.is_sorted:
-                write_run(scratch, pa.concat_tables(groups))
+                write_run(scratch, pa.concat_tables(groups).columns)
             else:
                 write_groups(scratch, groups, job.mechanism.schema)
         except (OSError, pa.ArrowException) as problem:

@@ -16,7 +16,7 @@ from versadp import inputs
 from versadp.engine import as_engine, at_work, is_far, nearby
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
-from versadp.release.durable import settle, sync_folder
+from versadp.release.durable import let_go, settle, sync_folder
 from versadp.release.files.begin import give_up
 from versadp.release.files.elsewhere import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.files.part import Job, Made, make_part
@@ -179,6 +179,7 @@ class Run:
             if lot.scratch is not None:
                 settle(lot.scratch, lot.path)
                 file = PartFile.of(lot.path, lot.rows)
+                let_go(lot.path)
             if lot.number >= len(known):
                 assert file is not None
                 self.state.ledger.add(Output(self.name, self.number, lot.number, file))

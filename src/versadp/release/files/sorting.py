@@ -42,27 +42,23 @@ def run_name(number: int) -> str:
     return f"run-{number:05d}.arrow"
 
 
-def write_run(path: Path, table: pa.Table) -> None:
-    """Write noised rows as a sorted run."""
-    table = table.combine_chunks()
-    rows = _with_hashes(table)
-    del table  # rows as they came are not needed while they are written
+def write_run(path: Path, columns: list[pa.ChunkedArray]) -> None:
+    """Write noised columns as a sorted run; they are taken out of the list, since none is needed twice."""
+    rows = _with_hashes(columns)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
         writer.write_table(rows, max_chunksize=BATCH)
 
 
-def _with_hashes(table: pa.Table) -> pa.Table:
-    """Return rows in the order of their hashes, which stand before them."""
-    columns = dict(zip(table.column_names, table.columns, strict=True))
-    hashes = row_hash(columns)
-    order = row_order(columns, hashes)
-    moved = table.take(pa.array(order))
-    return pa.table([pa.array(hashes[order]), *moved.columns], [_HASH, *_names(table)])
-
-
-def _names(table: pa.Table) -> list[str]:
-    """Return numbers in place of names: a column may be called anything."""
-    return [str(number) for number in range(table.num_columns)]
+def _with_hashes(columns: list[pa.ChunkedArray]) -> pa.Table:
+    """Return rows in the order of their hashes, which stand before them; numbers are the names of their columns."""
+    numbered = {str(number): column for number, column in enumerate(columns)}
+    columns.clear()
+    hashes = row_hash(numbered)
+    order = row_order(numbered, hashes)
+    places, moved = pa.array(order), {_HASH: pa.array(hashes[order])}
+    for name in list(numbered):  # each goes as it is moved: a run is in memory once
+        moved[name] = numbered.pop(name).combine_chunks().take(places)
+    return pa.table(moved)
 
 
 @dataclass(frozen=True)

@@ -109,10 +109,12 @@ def row_hash(columns: Columns) -> Keys:
     """
     from versadp.noise.kernel import mix
 
-    keys = [_keys(column) for column in columns.values()]
-    hashes = np.zeros(len(keys[0]), np.uint64)
-    for key in keys:
-        mix(key, hashes)
+    hashes: Keys | None = None
+    for column in columns.values():
+        keys = _keys(column)
+        hashes = np.zeros(len(keys), np.uint64) if hashes is None else hashes
+        mix(keys, hashes)
+    assert hashes is not None
     return hashes
 
 
