@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from versadp.errors import ParameterError, ReleaseError
 from versadp.release.checkpoints import reached
 from versadp.release.durable import sync_folder
 from versadp.release.files.begin import begin_append, give_up
-from versadp.release.files.pieces import Screen, in_order
+from versadp.release.files.pieces import Screen
 from versadp.release.files.places import find, home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
 from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
+from versadp.release.ledger.digests import PERSON
 from versadp.release.ledger.exposure import exposure_before
+from versadp.release.ledger.pile import Pile
 from versadp.release.ledger.state import State
 
 if TYPE_CHECKING:
@@ -134,16 +134,15 @@ def _open(state: State, place: Path) -> History:
 def _last_again(state: State, history: History, feed: Feed) -> int:
     """Return how many people a file has if they are just those of the last intake: then its command was run again."""
     last = history.done[-1].number
-    parts = [
-        rows
-        for part, rows in state.ledger.people(len(state.ledger.entries))
-        if (part.release, part.intake) == (history.name, last)
-    ]
+    then, now = Pile(PERSON, state.folder), Pile(PERSON, state.folder)
+    for part, rows in state.ledger.people(len(state.ledger.entries)):
+        if (part.release, part.intake) == (history.name, last):
+            then.add(rows)
     before, charge = exposure_before(state.ledger), history.begin.charge
     screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
-    now = screen.everybody(feed.source.batches(feed.batch_rows))
-    then = in_order(np.concatenate([now[:0], *parts]))
-    return len(now) if np.array_equal(now, then) else 0
+    for batch, _ in feed.source.batches(feed.batch_rows):
+        now.add(screen.rows(batch))
+    return len(now) if now.is_same(then) else 0
 
 
 def _append(run: Run, place: Path) -> Appended:

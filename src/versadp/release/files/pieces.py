@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from versadp.errors import DataError, SpentError
 from versadp.release.ledger.digests import people_rows
-from versadp.release.ledger.people import People
+from versadp.release.ledger.people import Distinct
 from versadp.release.path.table import read_table, survey
 
 if TYPE_CHECKING:
@@ -94,12 +94,11 @@ class Screen:
         """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
         column = self.mechanism.schema.id
         assert column is not None
-        now, known_before = People(), self.before.known(column)
-        repeats = refused = spent = 0
+        now, known_before = Distinct(self.before.folder), self.before.known(column)
+        refused = spent = 0
         for batch, share in batches:
             rows = self.rows(batch)
-            found, current = known_before.find(rows), now.find(rows)
-            repeats += int(current.known.sum()) + len(rows) - len(np.unique(rows[:, 0]))
+            found = known_before.find(rows)
             fresh = ~found.same | (self.again == "charge")
             known = found.known & fresh
             over = np.zeros(len(rows), np.bool_)
@@ -108,19 +107,14 @@ class Screen:
                 over = fresh & np.any(total > np.array(self.budget, np.uint64), axis=1)
             refused += int(known.sum()) if self.again == "refuse" else 0
             spent += int(over.sum())
-            now.add(rows, 0)
-            if repeats or refused or spent:
+            now.see(rows[:, 0])
+            if refused or spent:
                 continue  # to the end, for the whole count; nothing more is released
             self.skipped += int((~fresh).sum())
             self.charged += int(known.sum())
             rows = np.column_stack([rows, np.where(found.known, np.uint64(self.number), np.uint64(0))])
             yield (batch, rows, share) if fresh.all() else (batch.filter(pa.array(fresh)), rows[fresh], share)
-        _refuse(column, repeats, refused, spent)
-
-    def everybody(self, batches: Iterable[tuple[pa.RecordBatch, float]]) -> Rows:
-        """Return what the ledger would keep of all records, in the order of people."""
-        rows = [self.rows(batch) for batch, _ in batches]
-        return in_order(np.concatenate([np.empty((0, 4), np.uint64), *rows]))
+        _refuse(column, now.repeats(), refused, spent)
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """Return what the ledger keeps of some records."""
@@ -143,11 +137,6 @@ def looked_at(rows: int) -> Iterator[None]:
             f"{problem.message}, among {rows:,} records looked at; more may follow",
             hint=problem.hint,
         ) from None
-
-
-def in_order(rows: Rows) -> Rows:
-    """Return the rows of people sorted."""
-    return np.asarray(rows[np.lexsort(rows.T[::-1])])
 
 
 def _refuse(name: str | None, repeats: int, refused: int, spent: int) -> None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from versadp.release.path.table import Table
 
 
+PERSON = 4  # numbers that the ledger keeps of a person
+
+
 class PartDigest:
     """The digest of one part's input, block by block; a `Witness`."""
 
@@ -71,7 +74,7 @@ def people_rows(
 ) -> NDArray[np.uint64]:
     """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
     assert table.names is not None
-    rows = np.empty((table.rows, 4), np.uint64)
+    rows = np.empty((table.rows, PERSON), np.uint64)
     rows[:, 2:] = charge
     named = tags(cipher(mac(ledger_key, b"people")), table.names)
     rows[:, 0] = named[:, 0]

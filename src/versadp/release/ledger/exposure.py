@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.release.ledger.entries import Append, Begin
-from versadp.release.ledger.people import Found, People
+from versadp.release.ledger.people import People
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from versadp.release.ledger.ledger import Ledger
+    from versadp.release.ledger.people import Found
 
     Rows = NDArray[np.uint64]
 
@@ -51,6 +53,8 @@ class Exposure:
         In the order of the ledger.
     read : callable
         Gives who was in the intakes with an id: intake and rows of `People`. Called once, if anybody asks.
+    folder : Path, optional
+        Where people stand who are too many for memory.
 
     Examples
     --------
@@ -61,8 +65,13 @@ class Exposure:
     (4, 0)
     """
 
-    def __init__(self, intakes: Iterable[Charged], read: Callable[[], Iterable[tuple[Charged, Rows]]]) -> None:
-        self.intakes = tuple(intakes)
+    def __init__(
+        self,
+        intakes: Iterable[Charged],
+        read: Callable[[], Iterable[tuple[Charged, Rows]]],
+        folder: Path | None = None,
+    ) -> None:
+        self.intakes, self.folder = tuple(intakes), folder
         self._read = read
         self._worst: dict[str | None, Rows] = {}
 
@@ -71,7 +80,9 @@ class Exposure:
         people: dict[str, People] = {}
         for intake, rows in self._read():
             assert intake.id is not None
-            people.setdefault(intake.id, People()).add(rows, intake.when)
+            if intake.id not in people:
+                people[intake.id] = People(self.folder)
+            people[intake.id].add(rows, intake.when)
         return people
 
     def known(self, column: str) -> People:
@@ -97,15 +108,17 @@ class Exposure:
         """Return what is charged besides what ids in a column tell, at the most, by the last start that can be."""
         if column not in self._worst:
             starts = [Charged(-1, None, (0, 0)), *(intake for intake in self.intakes if intake.vouched)]
-            others = [people.all() for name, people in self._people.items() if name != column]
-            costs = np.array([self._after(start, others) for start in starts], np.uint64)
+            costs = np.array([self._blind_since(start) for start in starts], np.uint64)
+            for name, people in self._people.items():
+                if name != column:
+                    costs += people.most_since([start.when for start in starts])
             self._worst[column] = np.maximum.accumulate(costs, axis=0)
         return self._worst[column]
 
-    def _after(self, start: Charged, others: list[Found]) -> Rows:
+    def _blind_since(self, start: Charged) -> Rows:
+        """Return the charge of a start and of all blind intakes after it."""
         blind = [i.charge for i in self.intakes if i.id is None and not i.vouched and i.when > start.when]
-        named = [found.spent[found.first.astype(np.int64) > start.when].max(axis=0, initial=0) for found in others]
-        return np.asarray(np.sum([start.charge, *blind, *named], axis=0, dtype=np.uint64))
+        return np.asarray(np.sum([start.charge, *blind], axis=0, dtype=np.uint64))
 
 
 def exposure_before(ledger: Ledger, entry: Begin | Append | None = None) -> Exposure:
@@ -128,4 +141,4 @@ def exposure_before(ledger: Ledger, entry: Begin | Append | None = None) -> Expo
             if (part.release, part.intake) in steps:
                 yield steps[part.release, part.intake], rows
 
-    return Exposure(steps.values(), read)
+    return Exposure(steps.values(), read, ledger.folder)

@@ -24,6 +24,7 @@ from versadp.noise.words import mac
 from versadp.release.checkpoints import reached
 from versadp.release.durable import create, replace
 from versadp.release.ledger.database import Speaking, Transaction, connect, turned_back
+from versadp.release.ledger.digests import PERSON
 from versadp.release.ledger.entries import Entry, Part, read_entry
 from versadp.release.ledger.history import History, after
 from versadp.release.ledger.memory import recall, remember
@@ -56,6 +57,8 @@ class Ledger:
 
     Attributes
     ----------
+    folder : Path
+        The state folder.
     entries : tuple of Entry
         The whole chain.
     histories : dict of str to History
@@ -63,7 +66,7 @@ class Ledger:
     """
 
     def __init__(self, folder: Path, key: bytes) -> None:
-        self._folder, self._key = folder, mac(key, b"ledger")
+        self.folder, self._key = folder, mac(key, b"ledger")
         self._database = connect(folder / LEDGER)
         try:
             self.entries, self._head = self._read()
@@ -117,7 +120,7 @@ class Ledger:
             reached(f"before {entry.kind} commit")
         reached(f"after {entry.kind} commit")
         self.entries, self.histories, self._head = (*self.entries, entry), histories, head
-        _write_anchor(self._folder, number, head)
+        _write_anchor(self.folder, number, head)
         remember(self._heads(1), number, head)
         reached(f"after {entry.kind} entry")
 
@@ -131,9 +134,9 @@ class Ledger:
                 query = "SELECT rows FROM people WHERE release = ? AND batch = ? AND part = ?"
                 found = self._database.execute(query, place).fetchone()
             rows = np.frombuffer(found[0] if found else b"", np.uint64)
-            if rows.size % 4 or self._people_digest(rows) != entry.people:
+            if rows.size % PERSON or self._people_digest(rows) != entry.people:
                 raise turned_back("the ledger's list of people was changed")
-            yield entry, rows.reshape(-1, 4)
+            yield entry, rows.reshape(-1, PERSON)
 
     def _people_digest(self, people: NDArray[np.uint64]) -> str:
         return mac(self._key, b"people", people.tobytes()).hex()
@@ -157,12 +160,12 @@ class Ledger:
         return tuple(entries), head
 
     def _check_anchor(self) -> None:
-        number, head = read_anchor(self._folder)
+        number, head = read_anchor(self.folder)
         count = len(self.entries)
         if (number, head) == (count, self._head):
             return
         if number == count - 1 and head == self._heads(number):  # a crash between commit and anchor
-            _write_anchor(self._folder, count, self._head)
+            _write_anchor(self.folder, count, self._head)
             return
         raise turned_back("the ledger is not the latest: it, or its anchor, was restored from an older copy")
 

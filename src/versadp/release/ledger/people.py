@@ -1,7 +1,7 @@
-"""Who was released already: sorted arrays of tags, searched a piece at a time.
+"""Who was released already.
 
 One row a person and version: tag, digest of the record, the charge (`digests.people_rows`), and when: the place in the
-ledger of the intake that released it. 40 bytes a person.
+ledger of the intake that released it. 40 bytes a person, on a pile.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.release.ledger.digests import PERSON
+from versadp.release.ledger.pile import Pile
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     Rows = NDArray[np.uint64]
@@ -33,6 +39,11 @@ class Found:
 class People:
     """People by tag.
 
+    Parameters
+    ----------
+    folder : Path, optional
+        Where those stand who are too many for memory.
+
     Examples
     --------
     >>> people = People()
@@ -45,44 +56,62 @@ class People:
     array([[100,   5],
            [150,   5],
            [  0,   0]], dtype=uint64)
-    >>> people.all().spent
-    array([[100,   5],
-           [150,   5]], dtype=uint64)
+    >>> people.most_since([-1, 5])
+    array([[150,   5],
+           [  0,   0]], dtype=uint64)
     """
 
-    def __init__(self) -> None:
-        self._arrays: list[tuple[Rows, Rows]] = []
+    def __init__(self, folder: Path | None = None) -> None:
+        self._pile = Pile(PERSON + 1, folder)
 
     def add(self, rows: Rows, when: int) -> None:
         """Remember people who were released at a place in the ledger."""
-        if len(rows):
-            rows = np.column_stack([rows, np.full(len(rows), when, np.uint64)])
-            # few arrays to search: one that is no longer than the next is merged with it
-            while self._arrays and len(self._arrays[-1][0]) <= 2 * len(rows):
-                rows = np.concatenate([self._arrays.pop()[0], rows])
-            rows = rows[np.lexsort((rows[:, 4], rows[:, 0]))]
-            sums = np.zeros((len(rows) + 1, 2), np.uint64)
-            np.cumsum(rows[:, 2:4], axis=0, out=sums[1:])
-            self._arrays.append((rows, sums))
+        self._pile.add(np.column_stack([rows, np.full(len(rows), when, np.uint64)]))
 
     def find(self, rows: Rows) -> Found:
         """Return who is known, whose record is the same, what each was charged so far, and when first."""
         known, same = np.zeros((2, len(rows)), np.bool_)
         spent, first = np.zeros((len(rows), 2), np.uint64), np.full(len(rows), NEVER)
-        for array, sums in self._arrays:
-            tags = array[:, 0]
-            low, high = np.searchsorted(tags, rows[:, 0]), np.searchsorted(tags, rows[:, 0], side="right")
-            here = high > low
-            known |= here
-            spent += sums[high] - sums[low]
-            first[here] = np.minimum(first[here], array[low[here], 4])
-            for step in range(int((high - low).max(initial=0))):  # versions of one person: few
-                at = np.minimum(low + step, len(array) - 1)
-                same |= (low + step < high) & (array[at, 1] == rows[:, 1])
+        for which, version in self._pile.matches(rows[:, 0]):
+            known[which] = True
+            same[which] |= version[:, 1] == rows[which, 1]
+            spent[which] += version[:, 2:4]
+            first[which] = np.minimum(first[which], version[:, 4])
         return Found(known, same, spent, first)
 
-    def all(self) -> Found:
-        """Return everybody, once."""
-        rows = [array for array, _ in self._arrays]
-        tags = np.unique(np.concatenate([array[:, 0] for array in rows])) if rows else np.empty(0, np.uint64)
-        return self.find(np.column_stack([tags, np.zeros((len(tags), 3), np.uint64)]))
+    def most_since(self, places: Sequence[int]) -> Rows:
+        """Return the most that anybody was charged who was first released after each of these places."""
+        most = np.zeros((len(places), 2), np.uint64)
+        for rows in self._pile.pieces():
+            if len(rows):
+                starts = np.flatnonzero(np.diff(rows[:, 0], prepend=~rows[:1, 0]))
+                spent = np.add.reduceat(rows[:, 2:4], starts)
+                first = np.minimum.reduceat(rows[:, 4], starts).astype(np.int64)
+                now = [spent[first > place].max(axis=0, initial=0) for place in places]
+                most = np.maximum(most, np.array(now, np.uint64))
+        return most
+
+
+class Distinct:
+    """Counts people who come more than once.
+
+    Examples
+    --------
+    >>> people = Distinct()
+    >>> people.see(np.array([7, 3, 7], np.uint64))
+    >>> people.see(np.array([3, 4], np.uint64))
+    >>> people.repeats()
+    2
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._pile, self._seen = Pile(1, folder), 0
+
+    def see(self, tags: Rows) -> None:
+        """See some people."""
+        self._seen += len(tags)
+        self._pile.add(np.unique(tags)[:, None])
+
+    def repeats(self) -> int:
+        """Return how many were seen before."""
+        return self._seen - sum(len(np.unique(rows)) for rows in self._pile.pieces())
