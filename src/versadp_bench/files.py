@@ -66,14 +66,17 @@ report(start)
 )
 
 
-def write(path: Path, rows: int) -> Path:
-    """Write a Parquet file of uniform numbers, piece by piece."""
+def write(path: Path, rows: int, *, people: bool = False) -> Path:
+    """Write a Parquet file of uniform numbers, piece by piece, perhaps with who the people are."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rng, writer = np.random.default_rng(0), None
     for start in range(0, rows, _PIECE):
-        piece = pa.table({f"x{j}": rng.random(min(_PIECE, rows - start)) for j in range(COLUMNS)})
+        some = range(start, min(start + _PIECE, rows))
+        piece = pa.table({f"x{j}": rng.random(len(some)) for j in range(COLUMNS)})
+        if people:
+            piece = piece.append_column("person", pa.array(np.arange(start, some.stop)))
         if writer is None:
             writer = pq.ParquetWriter(path, piece.schema, compression="zstd", compression_level=1, use_dictionary=False)
         writer.write_table(piece)

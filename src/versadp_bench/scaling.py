@@ -33,7 +33,7 @@ _HEAD = """
 import json, sys, time
 from versadp_bench.measure import peak_memory
 import versadp as vdp
-schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(int(sys.argv[3]))})
+columns = {f"x{j}": vdp.Bounded(0, 1) for j in range(int(sys.argv[3]))}
 def report(begun, cpu, passes):
     took = time.perf_counter() - begun, time.process_time() - cpu
     print(json.dumps([*took, peak_memory(), passes]))
@@ -41,7 +41,7 @@ def report(begun, cpu, passes):
 _RELEASE = (
     _HEAD
     + """
-mech = vdp.calibrate(schema, epsilon=8)
+mech = vdp.calibrate(%s, epsilon=8)
 begun, cpu = time.perf_counter(), time.process_time()
 vdp.release_file(sys.argv[1], sys.argv[2], mech)
 report(begun, cpu, 1)
@@ -65,6 +65,11 @@ vdp.fit(sys.argv[2], "x9 ~ x0 + x1 + x2", engine=engine)
 report(begun, cpu, engine.passes)
 """
 )
+_STEPS = {  # what is run, and where
+    "release": (_RELEASE % 'vdp.Schema(columns | {"person": vdp.Omitted()})', "plain"),
+    "fit": (_FIT, "plain"),
+    "release with an id": (_RELEASE % 'vdp.Schema(columns, id="person")', "named"),
+}
 
 
 @dataclass(frozen=True)
@@ -152,19 +157,20 @@ def cluster(
 
 def scaling_table(most: float = 1e7) -> Iterator[dict[str, Any]]:
     """Yield a row for each step and size: time, memory, the exponent, and what was predicted before it was run."""
-    costs: dict[str, list[Cost]] = {"release": [], "fit": []}
+    costs: dict[str, list[Cost]] = {step: [] for step in _STEPS}
     for rows in [size for size in SIZES if size <= most]:
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder)
-            data, out = write(place / "data.parquet", rows), place / "out"
+            data = write(Path(folder) / "data.parquet", rows, people=True)
             sync_file(data)
-            let_go(data)  # what was just written is still in memory, unless it is too large: all sizes come from disk
-            for step, code in (("release", _RELEASE), ("fit", _FIT)):
-                own = costs[step]
+            for step, (code, name) in _STEPS.items():
+                let_go(data)  # a file that was just used is still in memory, unless it is too large: all come from disk
+                own, out = costs[step], Path(folder) / name / "out"
                 told = Line.through(*((c.rows, c.cpu) for c in own[-2:]))(rows) if len(own) > 1 else None
+                out.parent.mkdir(exist_ok=True)
                 own.append(_run(code, rows, data, out))
                 yield _row(step, own, told, _size(out) / rows)
-            shutil.rmtree(out, ignore_errors=True)
+                if step != "release":  # which is to be fitted
+                    shutil.rmtree(out.parent, ignore_errors=True)
 
 
 def _size(folder: Path) -> int:
