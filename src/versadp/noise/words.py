@@ -71,9 +71,13 @@ def check_key(key: object) -> bytes:
     return bytes(key)
 
 
-def mac(key: bytes, *parts: bytes) -> bytes:
+def mac(key: bytes, *parts: bytes | memoryview) -> bytes:
     """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts look the same."""
-    return hmac.digest(key, b"".join(len(part).to_bytes(8, "little") + part for part in parts), "sha256")
+    made = hmac.new(key, digestmod="sha256")
+    for part in parts:
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
-from versadp.release.ledger.digests import PERSON
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.pile import Pile
 from versadp.release.ledger.state import State
@@ -134,10 +133,10 @@ def _open(state: State, place: Path) -> History:
 def _last_again(state: State, history: History, feed: Feed) -> int:
     """Return how many people a file has if they are just those of the last intake: then its command was run again."""
     last = history.done[-1].number
-    then, now = Pile(PERSON, state.folder), Pile(PERSON, state.folder)
+    then, now = Pile(2, state.folder), Pile(2, state.folder)
     for part, rows in state.ledger.people(len(state.ledger.entries)):
         if (part.release, part.intake) == (history.name, last):
-            then.add(rows)
+            then.add(rows[:, :2])
     before, charge = exposure_before(state.ledger), history.begin.charge
     screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):

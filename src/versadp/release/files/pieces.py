@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.engine import Engine
     from versadp.release.ledger.exposure import Exposure
     from versadp.release.mechanism import Mechanism
 
     Rows = NDArray[np.uint64]
 
-VERSION = 4  # the column of a piece's people that the ledger does not keep
+VERSION = 2  # the column of a piece's people that the ledger does not keep
 
 
 @dataclass(frozen=True)
 class Piece:
     """The input of one part; `share` says how much is read by then.
 
-    With an id `people` has one row a record: what the ledger keeps of it, and which version it is (`VERSION`).
+    With an id `people` has one row a record: who it is of, its digest, and which version it is (`VERSION`).
     """
 
     number: int
@@ -90,14 +91,13 @@ class Screen:
     skipped: int = 0
     charged: int = 0
 
-    def __call__(self, batches: Iterable[tuple[pa.RecordBatch, float]]) -> Iterator[Screened]:
+    def __call__(self, batches: Iterable[tuple[pa.RecordBatch, float]], engine: Engine) -> Iterator[Screened]:
         """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
         column = self.mechanism.schema.id
         assert column is not None
         now, known_before = Distinct(self.before.folder), self.before.known(column)
         refused = spent = 0
-        for batch, share in batches:
-            rows = self.rows(batch)
+        for batch, rows, share in engine.map(self._with_rows, batches):
             found = known_before.find(rows)
             fresh = ~found.same | (self.again == "charge")
             known = found.known & fresh
@@ -112,17 +112,21 @@ class Screen:
                 continue  # to the end, for the whole count; nothing more is released
             self.skipped += int((~fresh).sum())
             self.charged += int(known.sum())
-            rows = np.column_stack([rows, np.where(found.known, np.uint64(self.number), np.uint64(0))])
-            yield (batch, rows, share) if fresh.all() else (batch.filter(pa.array(fresh)), rows[fresh], share)
+            people = np.column_stack([rows, np.where(found.known, np.uint64(self.number), np.uint64(0))])
+            yield (batch, people, share) if fresh.all() else (batch.filter(pa.array(fresh)), people[fresh], share)
         _refuse(column, now.repeats(), refused, spent)
 
+    def _with_rows(self, read: tuple[pa.RecordBatch, float]) -> tuple[pa.RecordBatch, Rows, float]:
+        batch, share = read
+        return batch, self.rows(batch), share
+
     def rows(self, batch: pa.RecordBatch) -> Rows:
-        """Return what the ledger keeps of some records."""
+        """Return who some records are of, and their digests."""
         schema = self.mechanism.schema
         with looked_at(batch.num_rows):
             table = read_table(pa.Table.from_batches([batch]), schema)
         survey(table, schema)
-        return people_rows(self.key, self.release, table, self.mechanism.layout, self.charge)
+        return people_rows(self.key, self.release, table, self.mechanism.layout)
 
 
 @contextmanager

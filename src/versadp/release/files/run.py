@@ -20,13 +20,14 @@ from versadp.release.durable import let_go, settle, sync_folder
 from versadp.release.files.begin import give_up
 from versadp.release.files.elsewhere import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.files.part import Job, Made, make_part
-from versadp.release.files.pieces import VERSION, Screen, pieces, telling, unscreened
+from versadp.release.files.pieces import Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, otherwise
-from versadp.release.files.sorting import Lot, read_runs
+from versadp.release.files.sorting import Lot, read_runs, run_rows
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
 from versadp.release.folder.parts import part_rows
+from versadp.release.ledger.digests import charged_rows
 from versadp.release.ledger.entries import Done, Output, Part, Publish, Sort
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.path.order import KEPT, Alike, Order, lots_of
@@ -143,7 +144,8 @@ class Run:
         source = self.feed.source
         here = not is_far(engine) or self.mechanism.schema.id is not None
         if here or not isinstance(source, InputFiles) or not source.has_places:  # a stream has no places to send
-            yield from nearby(engine).map(partial(make_part, job), self._pieces(job, empty=empty))
+            local = nearby(engine)
+            yield from local.map(partial(make_part, job), self._pieces(job, local, empty=empty))
             return
         rest = job.folder, job.rows, job.offset, job.frozen, job.is_sorted
         errand = Errand(self.state.folder, self.history.begin.check, source, job.mechanism, job.release, *rest)
@@ -167,7 +169,7 @@ class Run:
     def _sort(self, runs: Path, scratch: Path, engine: Engine) -> None:
         """Make the parts that are not there yet out of all runs."""
         files = [part.file for part in self.intake.parts]
-        lots = lots_of(sum(file.rows for file in files), part_rows(self.mechanism.schema, folders.PART_ROWS))
+        lots = lots_of(sum(file.rows for file in files), self._part_rows)
         known = self.intake.files
         offset = sum(len(i.files) for i in self.history.intakes[: self.number] if i.status == "done")
         sources, schema = read_runs(runs, files), self.mechanism.schema
@@ -186,11 +188,17 @@ class Run:
             elif file not in {None, known[lot.number]}:
                 raise otherwise("a part")
 
+    @property
+    def _part_rows(self) -> int:
+        return part_rows(self.mechanism.schema, folders.PART_ROWS)
+
     def _job(self, scratch: Path, *, frozen: bool) -> Job:
         stream = keystream(self.state.key(self.name, self.history.begin.check), self.mechanism.parameters)
         earlier = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
         offset = sum(len(intake.parts) for intake in earlier)
-        rows = part_rows(self.mechanism.schema, folders.PART_ROWS)
+        rows = self._part_rows
+        if self.is_sorted and not any(part.file.rows > run_rows(rows) for part in self.intake.parts):
+            rows = run_rows(rows)  # once they were as long as parts, and what was begun so goes on
         assert rows % SLAB_ROWS == 0
         key, known = self.state.digest_key, dict(enumerate(self.intake.parts))
         return Job(self.mechanism, stream, key, self.name, scratch, rows, offset, known, frozen, self.is_sorted)
@@ -204,14 +212,14 @@ class Run:
                 give_up(self.state, self.name, scratch.parent)
             raise
 
-    def _pieces(self, job: Job, *, empty: bool) -> Iterator[Piece]:
+    def _pieces(self, job: Job, engine: Engine, *, empty: bool) -> Iterator[Piece]:
         source = self.feed.source
         batches = source.batches(self.feed.batch_rows)
         if self.mechanism.schema.id is None:
             screened = unscreened(batches)
         else:
             self.screen = self._screen()
-            screened = self.screen(batches)
+            screened = self.screen(batches, engine)
         return pieces(telling(screened, self.feed.progress), job.rows, source.columns, empty=empty)
 
     def _screen(self) -> Screen:
@@ -241,7 +249,7 @@ class Run:
                 file=file,
                 outside=made.outside,
             )
-            people = None if made.people is None else made.people[made.people[:, 0].argsort(), :VERSION]
+            people = None if made.people is None else charged_rows(made.people, self.history.begin.charge)
             self.state.ledger.add_part(part, people)
         elif file not in {None, known.file}:
             raise otherwise("a part")

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from versadp.errors import ReleaseError
+from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
 from versadp.release.durable import unsettled
 from versadp.release.files.refusals import cannot_write
@@ -40,6 +41,17 @@ _HASH = "#"  # beside columns whose names are anything but this
 def run_name(number: int) -> str:
     """Return the name of a run's file."""
     return f"run-{number:05d}.arrow"
+
+
+def run_rows(part_rows: int) -> int:
+    """Return how many rows a run has: fewer than a part, since it is in memory as it came, noised and sorted.
+
+    Examples
+    --------
+    >>> run_rows(100 * SLAB_ROWS) // SLAB_ROWS, run_rows(SLAB_ROWS) // SLAB_ROWS
+    (50, 1)
+    """
+    return max(part_rows // 2 // SLAB_ROWS, 1) * SLAB_ROWS
 
 
 def write_run(path: Path, columns: list[pa.ChunkedArray]) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from versadp.release.path.table import Table
 
 
-PERSON = 4  # numbers that the ledger keeps of a person
+PERSON = 4  # numbers that the ledger keeps of a person: tag, digest of the record, and a charge, which is two
 
 
 class PartDigest:
@@ -69,28 +69,28 @@ class PartDigest:
         return mac(self._key, bytes(self._tags)).hex()
 
 
-def people_rows(
-    ledger_key: bytes, release: str, table: Table, layout: Layout, charge: tuple[int, int]
-) -> NDArray[np.uint64]:
-    """Return one row a person: tag, digest of the record, and what the release costs them (two whole numbers)."""
+def people_rows(ledger_key: bytes, release: str, table: Table, layout: Layout) -> NDArray[np.uint64]:
+    """Return one row a person: tag, and digest of the record."""
     assert table.names is not None
-    rows = np.empty((table.rows, PERSON), np.uint64)
-    rows[:, 2:] = charge
     named = tags(cipher(mac(ledger_key, b"people")), table.names)
-    rows[:, 0] = named[:, 0]
     public = [_public(ledger_key, array) for array in table.public.values()]
-    record = Texts.rows(_content(table, layout), *public, named)
-    rows[:, 1] = tags(cipher(mac(ledger_key, b"record", release.encode())), record)[:, 0]
+    digest = cipher(mac(ledger_key, b"record", release.encode()))
+    rows = np.empty((table.rows, 2), np.uint64)
+    rows[:, 0] = named[:, 0]
+    for start in range(0, table.rows, SLAB_ROWS):  # in steps, to need little memory
+        some = slice(start, start + SLAB_ROWS)
+        private = layout.content({name: values[some] for name, values in table.private.items()}).T
+        record = Texts.rows(private, *(column[some] for column in public), named[some])
+        rows[some, 1] = tags(digest, record)[:, 0]
     return rows
 
 
-def _content(table: Table, layout: Layout) -> NDArray[np.float64]:
-    """Return the private columns as whole numbers, one row a record."""
-    content = np.empty((table.rows, len(table.private)))
-    for start in range(0, table.rows, SLAB_ROWS):  # in steps, to need little memory
-        rows = slice(start, start + SLAB_ROWS)
-        content[rows] = layout.content({name: values[rows] for name, values in table.private.items()}).T
-    return content
+def charged_rows(people: NDArray[np.uint64], charge: tuple[int, int]) -> NDArray[np.uint64]:
+    """Return what the ledger keeps of people: their rows, by tag, and what the release costs them."""
+    rows = np.empty((len(people), PERSON), np.uint64)
+    rows[:, :2] = people[people[:, 0].argsort(), :2]
+    rows[:, 2:] = charge
+    return rows
 
 
 def _public(ledger_key: bytes, array: pa.Array) -> NDArray[np.uint64]:

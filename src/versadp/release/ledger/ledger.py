@@ -101,10 +101,10 @@ class Ledger:
         if people is None:
             self._write(part)
         else:
-            beside = (part.release, part.intake, part.number, people.tobytes())
+            beside = (part.release, part.intake, part.number, _bytes(people))
             self._write(with_changes(part, people=self._people_digest(people)), beside)
 
-    def _write(self, entry: Entry, people: tuple[str, int, int, bytes] | None = None) -> None:
+    def _write(self, entry: Entry, people: tuple[str, int, int, memoryview] | None = None) -> None:
         number, text = len(self.entries) + 1, entry.text()
         entry = read_entry(text)  # nothing is written that could not be read, or that does not follow
         histories = after(self.histories, entry)
@@ -139,7 +139,7 @@ class Ledger:
             yield entry, rows.reshape(-1, PERSON)
 
     def _people_digest(self, people: NDArray[np.uint64]) -> str:
-        return mac(self._key, b"people", people.tobytes()).hex()
+        return mac(self._key, b"people", _bytes(people)).hex()
 
     def _next(self, head: bytes, number: int, text: str) -> bytes:
         return mac(self._key, head, number.to_bytes(8, "little"), text.encode())
@@ -186,6 +186,10 @@ class Ledger:
         with Speaking():
             row = self._database.execute("SELECT head FROM entries WHERE number = ?", (number,)).fetchone()
         return b"" if row is None else bytes(row[0])
+
+
+def _bytes(people: NDArray[np.uint64]) -> memoryview:
+    return np.ascontiguousarray(people).data.cast("B")
 
 
 def read_anchor(folder: Path) -> tuple[int, bytes]:

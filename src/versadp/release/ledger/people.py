@@ -105,13 +105,15 @@ class Distinct:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._pile, self._seen = Pile(1, folder), 0
+        self._pile, self._twice = Pile(1, folder), 0
 
     def see(self, tags: Rows) -> None:
         """See some people."""
-        self._seen += len(tags)
-        self._pile.add(np.unique(tags)[:, None])
+        ordered = np.sort(tags)
+        new = np.append(True, ordered[1:] != ordered[:-1])[: len(tags)]
+        self._twice += len(tags) - int(new.sum())
+        self._pile.add(ordered[new, None])
 
     def repeats(self) -> int:
         """Return how many were seen before."""
-        return self._seen - sum(len(np.unique(rows)) for rows in self._pile.pieces())
+        return self._twice + sum(int(np.sum(rows[1:] == rows[:-1])) for rows in self._pile.pieces())
