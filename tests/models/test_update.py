@@ -114,8 +114,9 @@ def families(release, formula, loss, sizes):
     made = [make_problem(each, formula, vdp.losses.as_loss(loss), None, None) for each in (old, new)]
     answer = estimate(made[0], choice, None)
     before, problem = answer.asked.family, made[1]
-    after = Family(before.forms, _Later(problem.source, len(before.source.lots)), before.size, before.engine, 0)
-    both = MemorySource((*before.source.lots, *problem.source.lots))
+    later = _Later(problem.source, len(before.source.lots), before.source.rows)
+    after = Family(before.forms, later, before.size, before.engine, 0)
+    both = MemorySource((*before.source.lots, *(lot for handle in later.handles() for _, lot in later.read(handle))))
     return answer, before, after, Family(before.forms, both, before.size, before.engine, 0)
 
 
@@ -134,6 +135,25 @@ def test_members_and_weights_of_laplace_noise(formula, loss):
     if loss == "logistic":  # without what the new records say of the curvature it would be further off
         stiff = renewed(Kept.of(before, answer.fit.theta + 4 * error), after, groups).kept.theta
         assert np.abs((stiff - whole.theta) / error).max() < 0.1
+
+
+@pytest.mark.parametrize(("formula", "loss"), [("y ~ x + w", "squared"), ("c ~ x + w", "poisson")])
+def test_laplace_noise_in_a_folder_that_grows(formula, loss, tmp_path):
+    """A lot of records has the draws that it had before others came, so that two updates meet the fit to everything."""
+    mechanism = vdp.Mechanism(vdp.Schema(SCHEMA.columns, id="who"), scale=0.2, exact_rate=0.1)
+    frame, out, state = people(26_000, 5).assign(who=np.arange(26_000)), tmp_path / "out", tmp_path / "state.json"
+    for start, stop in ((0, 15_000), (15_000, 22_000), (22_000, 26_000)):
+        frame[start:stop].to_parquet(tmp_path / "some.parquet")
+        if not start:
+            vdp.release_file(tmp_path / "some.parquet", out, mechanism, state=tmp_path / "keys")
+            found = vdp.fit(out, formula, loss=loss)
+        else:
+            vdp.append_file(out, tmp_path / "some.parquet", state=tmp_path / "keys")
+            found = vdp.update(state, out)
+        found.save_state(state)
+    whole, other = (vdp.fit(out, formula, loss=loss, random_state=seed) for seed in (0, 1))
+    assert apart(found, whole) < 0.02
+    assert apart(other, whole) > 0.05  # other draws: the comparison sees them
 
 
 @pytest.mark.slow

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.correction.kernel import add_terms, index_at
-from versadp.correction.signed import stratified
+from versadp.correction.signed import paced, stratified
 from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.model import CustomModel, LinearModel, Records
+    from versadp.correction.signed import Pace
     from versadp.noise.extension import Extension
     from versadp.noise.units import Units
 
@@ -62,6 +63,8 @@ class Laplacian:
         Antithetic pairs.
     at_second : bool
         The paper's SL: `v(X2) - (1/2) Lap v(X2)`, X1 is not used.
+    pace : callable, optional
+        What `count` and `paired` are for records of which so many came so far, these included.
     """
 
     model: LinearModel
@@ -71,6 +74,7 @@ class Laplacian:
     count: int = 1
     paired: bool = True
     at_second: bool = False
+    pace: Pace | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,9 +100,10 @@ class Laplacian:
         fixed = (np.ascontiguousarray(self.model.public(records)), response, weight)
         if rate == 0:  # S vanishes
             return Places((z,), (z,), *fixed)
-        s = stratified(rng, len(z), self.count, z.shape[1]) * np.sqrt(rate)
-        signs = (1.0, -1.0) if self.paired else (1.0,)
-        second = tuple(z + sign * s[:, k] for k in range(self.count) for sign in signs)
+        now = paced(self, records)
+        s = stratified(rng, len(z), now.count, z.shape[1]) * np.sqrt(rate)
+        signs = (1.0, -1.0) if now.paired else (1.0,)
+        second = tuple(z + sign * s[:, k] for k in range(now.count) for sign in signs)
         return Places(second if self.at_second else (z,), second, *fixed)
 
     def evaluate(self, places: Places, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:

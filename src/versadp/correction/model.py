@@ -51,6 +51,8 @@ class Records:
         The noisy columns as they were released, where a block's own inverse needs them.
     label : array (n,), optional
         The number of each record's cluster, or of how many records it stands for.
+    before : int, optional
+        How many records come before these, if they are a lot in its place.
     """
 
     scaled: Array | Callable[[Array], Array]
@@ -60,6 +62,7 @@ class Records:
     weight: Array | None = None
     released: Array | None = None
     label: Array | None = None
+    before: int | None = None
 
     @property
     def rows(self) -> int:
@@ -80,14 +83,14 @@ class Records:
         some = {name: None if (array := getattr(self, name)) is None else array[index] for name in _BY_RECORD}
         released = None if self.released is None else self.released[:, index]
         scaled = self.scaled if callable(self.scaled) else self.scaled[index]
-        return replace(self, scaled=scaled, public=public, released=released, **some)
+        return replace(self, scaled=scaled, public=public, released=released, before=None, **some)
 
     @classmethod
     def joined(cls, parts: list[Records]) -> Records:
         """Return several as one."""
         first = parts[0]
         public = {name: np.concatenate([part.public[name] for part in parts]) for name in first.public}
-        some = {
+        some: dict[str, Any] = {
             name: None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
             for name in _BY_RECORD
         }

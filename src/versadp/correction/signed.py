@@ -9,22 +9,27 @@ under an extension that is 0 outside it plays roulette, drawn with a known proba
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from versadp.noise.extension import Box
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from versadp.correction.laplacian import Laplacian
     from versadp.correction.model import Model, Records
     from versadp.noise.extension import Extension
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
+    Pace = Callable[[int], dict[str, int]]
 
+Form = TypeVar("Form", "Signed", "Laplacian")
 NEAR = 3.0  # a record within this many standard deviations of S from the box gets all draws
 
 
@@ -59,6 +64,8 @@ class Signed:
         Antithetic pairs.
     second : bool
         False for the naive score, which is not corrected at all.
+    pace : callable, optional
+        What `near` and `far` are for records of which so many came so far, these included.
     """
 
     model: Model
@@ -69,6 +76,7 @@ class Signed:
     far: int = 10
     paired: bool = True
     second: bool = True
+    pace: Pace | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +133,7 @@ class Signed:
             return np.arange(n), records.z.copy(), np.ones(n)
         assert rate
         signs = (1.0, -1.0) if self.paired else (1.0,)
-        around = self._around(records.z, rate, rng)
+        around = self._around(records, rate, rng)
         total = n + len(signs) * sum(numbers.size * count for numbers, count, _ in around)
         record, z, weight = np.empty(total, dtype=np.int64), np.empty((total, self.units.dim)), np.empty(total)
         record[:n], z[:n], weight[:n] = np.arange(n), records.z, 1 / rate
@@ -143,9 +151,12 @@ class Signed:
                 at = some.stop
         return record, z, weight
 
-    def _around(self, z: Array, rate: float, rng: np.random.Generator) -> list[tuple[NDArray[np.int64], int, Array]]:
+    def _around(
+        self, records: Records, rate: float, rng: np.random.Generator
+    ) -> list[tuple[NDArray[np.int64], int, Array]]:
         """Return which records get how many draws (or pairs), and with which chance they do."""
-        distance = np.sqrt(self.units.distance2(z) / rate)
+        now = paced(self, records)
+        distance = np.sqrt(self.units.distance2(records.z) / rate)
         near, far = np.flatnonzero(distance <= NEAR), np.flatnonzero(distance > NEAR)
         chance = np.ones(far.size)
         if self.inside:
@@ -153,8 +164,19 @@ class Signed:
             chance = np.exp(-(distance[far] - NEAR) / np.sqrt(2.0))
             drawn = rng.random(far.size) < chance
             far, chance = far[drawn], chance[drawn]
-        sets = (near, self.near, np.ones(near.size)), (far, self.far, chance)
+        sets = (near, now.near, np.ones(near.size)), (far, now.far, chance)
         return [(numbers, count, share) for numbers, count, share in sets if count]
+
+
+def paced(form: Form, records: Records) -> Form:
+    """Return a form with the draws that records in their place get: later ones fewer, whatever comes after them.
+
+    So a lot has the draws that it had before others came, and a fit that goes on (`update`) meets one to all records.
+    """
+    if form.pace is None or records.before is None:
+        return form
+    changed: Any = form.pace(records.before + records.rows)
+    return replace(form, **changed)
 
 
 def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:

@@ -16,6 +16,7 @@ blocks' own points under "efficient" and "drcl"; under "efficient" in closed for
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,21 +176,32 @@ def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> t
     model, units = problem.model, problem.units
     if is_smooth(problem):
         assert isinstance(model, LinearModel)
-        pairs = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
         fades = (*(Fade(length, ROUNDING) for length in FADES), Extension())
-        paired = rows <= 200_000 or rate > 0.05 or units.dim == 1
-        smooth = Laplacian(model, units, fades, count=pairs, paired=paired)
-        near = int(max(4, np.clip(2e6 / rows, 8, 20) / thrift))
-        zero = Signed(model, units, (Zero(),), near=near, far=max(1, near // 4))
+        pace: Any = partial(_pairs, rate=rate, dim=units.dim, thrift=thrift)
+        smooth = Laplacian(model, units, fades, pace=pace, **pace(rows))
+        pace = partial(_draws, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
+        zero = Signed(model, units, (Zero(),), pace=pace, **pace(rows))
         return (zero, smooth) if rate else (smooth,)
     if rate == 0 and (degree := _polynomial(problem)):
         return (Stencil(model, units, degree),)
     _need_rate(problem, f"{model.loss.name} loss" + ("" if problem.design is None else " with this design"))
     # in one dimension draws are stratified by size, and few suffice
-    least, most, enough = (8, 40, 2e4) if units.dim == 1 else (4, 100, 1e5)
-    near = int(max(4, np.clip(enough / rows, least, most) / thrift))
+    bounds, enough = ((8, 40), 2e4) if units.dim == 1 else ((4, 100), 1e5)
+    pace = partial(_draws, bounds=bounds, enough=enough, share=2, thrift=thrift)
     extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
-    return (Signed(model, units, extensions, near=near, far=max(2, near // 2)),)
+    return (Signed(model, units, extensions, pace=pace, **pace(rows)),)
+
+
+def _pairs(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
+    """Return how many draws of the smooth form records get, of which so many came so far, and if they are pairs."""
+    count = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
+    return {"count": count, "paired": rows <= 200_000 or rate > 0.05 or dim == 1}
+
+
+def _draws(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
+    """Return how many signed draws records get, of which so many came so far: near the box, and a share of it far."""
+    near = int(max(4, np.clip(enough / rows, *bounds) / thrift))
+    return {"near": near, "far": max(4 // share, near // share)}
 
 
 def _drawn(problem: Problem, extension: str | Extension, draws: int) -> Signed:

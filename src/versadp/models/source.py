@@ -180,6 +180,7 @@ class ReleaseSource:
         for k, start in enumerate(range(0, item.handle.rows, LOT_ROWS)):
             some, own = table.slice(start, LOT_ROWS).combine_chunks(), slice(start, start + LOT_ROWS)
             records = self.reader.records(some, None if item.weights is None else item.weights[own])
+            records = replace(records, before=item.handle.first + start)
             yield item.number + k, records if item.labels is None else replace(records, label=item.labels[own])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -306,10 +306,11 @@ def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) ->
 
 @dataclass(frozen=True)
 class _Later:
-    """Records whose lots are numbered on from those before: the draws of a lot depend on its number."""
+    """Records whose lots are numbered on from those before: the draws of a lot depend on its number and place."""
 
     source: Any
     first: int
+    before: int
 
     @property
     def rows(self) -> int:
@@ -324,13 +325,14 @@ class _Later:
 
     def read(self, handle: Any) -> Iterator[tuple[int, Records]]:
         for number, records in self.source.read(handle):
-            yield self.first + number, records
+            place = None if records.before is None else self.before + records.before
+            yield self.first + number, replace(records, before=place)
 
 
 def _family(state: State, problem: Problem, engine: Engine) -> Family:
     rows = state.kept.n + problem.source.rows
     forms = forms_of(problem, state.method, state.extension, state.draws, rows)
-    family = Family(forms, _Later(problem.source, state.lots), problem.model.size, engine, state.seed)
+    family = Family(forms, _Later(problem.source, state.lots, state.kept.n), problem.model.size, engine, state.seed)
     if family.names != state.members or family.size != len(state.names):
         raise ParameterError("the state has other members than its method", hint=AGAIN)
     return family
