@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.correction.kernel import power_scores
 from versadp.correction.model import LinearModel, RecordModel
+from versadp.correction.power_kernel import Columns, Places, Powers, power_scores, power_sums
 from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
-
+    Sums = tuple[int, Array, Array, Array]
 
 LARGEST = 50.0
 
@@ -52,16 +52,73 @@ class Train(NamedTuple):
     ahead: float
 
 
-class Seen(NamedTuple):
-    """Some records, as far as they do not depend on the parameters."""
+@dataclass(frozen=True)
+class Seen:
+    """Some records, as far as they do not depend on the parameters; each array is made when it is first asked for.
 
-    e: Array  # (dim, n): released columns around the blocks' centres
-    public: Array  # (public columns, n)
-    m: Array  # (n, p): corrected design, column by column
-    y: Array  # (n,): corrected response
-    weight: Array | None
-    squares: Array  # (p, p): sum of corrected products of the design
-    total: float  # sum of weights
+    Sums of powers alone ask for none: of many records, to write them would take longer than to add them up.
+    """
+
+    form: Expanded
+    records: Records
+
+    @property
+    def weight(self) -> Array | None:
+        """Weights of the records."""
+        return self.records.weight
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of weights."""
+        return float(self.records.rows if self.weight is None else self.weight.sum())
+
+    @cached_property
+    def _both(self) -> Array:
+        """Public columns, and released ones around the blocks' centres."""
+        public, released, (origin, unit) = self.form.public(self.records), self.records.released, self.form.place
+        assert released is not None
+        both = np.empty((len(public) + len(released), self.records.rows))
+        both[: len(public)] = public
+        e = both[len(public) :]
+        np.subtract(released, origin[:, None], out=e)
+        e /= unit[:, None]
+        return both
+
+    @property
+    def public(self) -> Array:
+        """Public columns, (columns, n)."""
+        return self._both[: -self.form.units.dim]
+
+    @property
+    def e(self) -> Array:
+        """Released columns around the blocks' centres, (dim, n)."""
+        return self._both[-self.form.units.dim :]
+
+    @cached_property
+    def m(self) -> Array:
+        """Corrected design, (n, p), column by column."""
+        model, (centre, weight, _, _) = self.form.model, self.form.inverse
+        rows = np.empty((model.size, self.records.rows))
+        rows[model.open] = self.public
+        for k, j in zip(model.noisy, model.columns[model.noisy], strict=True):
+            np.multiply(self.e[j], weight[j], out=rows[k])
+            rows[k] += centre[j]
+        return rows.T
+
+    @cached_property
+    def y(self) -> Array:
+        """Corrected response, (n,)."""
+        model, (centre, weight, _, _) = self.form.model, self.form.inverse
+        at, (origin, scale) = model.response, model.coding
+        return model.target(self.records) if at < 0 else origin + scale * (self.e[at] * weight[at] + centre[at])
+
+    @cached_property
+    def squares(self) -> Array:
+        """Sum of corrected products of the design, (p, p)."""
+        both, share = self._both, self.weight
+        products = both @ both.T if share is None else (both * share) @ both.T
+        sums = both @ (np.ones(both.shape[1]) if share is None else share)
+        return self.form.squares(sums, products, self.total)
 
 
 @dataclass(frozen=True)
@@ -90,7 +147,7 @@ class Expanded:
         return self.units.dim + self.model.size + 2
 
     @cached_property
-    def _columns(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    def inverse(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:
         """Centres, weights and shift in the units of the fit, and the block of each column."""
         unit, size = self.units.unit, self.units.dim
         centre, weight, shift, block = np.empty(size), np.empty(size), np.zeros((size, size)), np.empty(size, np.int64)
@@ -103,39 +160,30 @@ class Expanded:
             at = own.stop
         return (centre - self.units.centre) / unit, weight, shift / np.outer(unit, unit), block
 
-    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
-        """Return corrected columns, design and response."""
-        assert records.released is not None
-        centre, weight, _, _ = self._columns
-        model, unit = self.model, self.units.unit
-        given = np.ones((1, records.rows)) if records.design is None else model.public(records).T
-        both = np.empty((len(given) + self.units.dim, records.rows))
-        public, e = both[: len(given)], both[len(given) :]
-        public[:] = given
-        np.subtract(records.released, (centre * unit + self.units.centre)[:, None], out=e)
-        e /= unit[:, None]
-        at, rows = model.columns[model.noisy], np.empty((model.size, records.rows))
-        rows[model.open] = public
-        for k, j in zip(model.noisy, at, strict=True):
-            np.multiply(e[j], weight[j], out=rows[k])
-            rows[k] += centre[j]
-        m = rows.T
-        at_y, (origin, scale) = model.response, model.coding
-        y = model.target(records) if at_y < 0 else origin + scale * (e[at_y] * weight[at_y] + centre[at_y])
-        share = records.weight
-        total = float(records.rows) if share is None else share.sum()
-        squares = self._squares(both, share, total)
-        return Seen(e, public, m, y, share, squares, total)
+    @property
+    def place(self) -> tuple[Array, Array]:
+        """Where released columns have their blocks' centres, and their units."""
+        return self.inverse[0] * self.units.unit + self.units.centre, self.units.unit
 
-    def _squares(self, both: Array, share: Array | None, total: float) -> Array:
-        """Return the sum of corrected products of the design `m = turn both + fixed`, by the products of `both`."""
-        model, (centre, weight, shift, block) = self.model, self._columns
-        at, first = model.columns[model.noisy], len(both) - self.units.dim
-        turn, fixed = np.zeros((model.size, len(both))), np.zeros(model.size)
+    def public(self, records: Records) -> Array:
+        """Return the public columns of the design, (columns, n)."""
+        return np.ones((1, records.rows)) if records.design is None else self.model.public(records).T
+
+    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
+        """Return what corrected columns, design and response are made of."""
+        return Seen(self, records)
+
+    def squares(self, sums: Array, products: Array, total: float) -> Array:
+        """Return the sum of corrected products of the design `m = turn both + fixed`.
+
+        By sums of public and noisy columns, of their products, and of weights.
+        """
+        model, (centre, weight, shift, block) = self.model, self.inverse
+        at, first = model.columns[model.noisy], len(sums) - self.units.dim
+        turn, fixed = np.zeros((model.size, len(sums))), np.zeros(model.size)
         turn[model.open, np.arange(model.open.size)] = 1.0
         turn[model.noisy, first + at], fixed[model.noisy] = weight[at], centre[at]
-        products = both @ both.T if share is None else (both * share) @ both.T
-        beside = np.outer(turn @ (both @ np.ones(both.shape[1]) if share is None else both @ share), fixed)
+        beside = np.outer(turn @ sums, fixed)
         squares = turn @ products @ turn.T + beside + beside.T + total * np.outer(fixed, fixed)
         apart = (weight - weight**2) * products[first:, first:] + total * shift
         squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
@@ -146,24 +194,56 @@ class Expanded:
         score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
-    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
+    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""
-        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
-        return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
+        if self.expansion.is_quadratic:
+            return self._power_sums(seen, theta)
+        return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+
+    def _power_sums(self, seen: Seen, theta: Array) -> Sums:
+        """Return the sums of a score that is linear in the coefficients, from the records as they were released."""
+        model, (centre, weight, _, block), (origin, unit) = self.model, self.inverse, self.place
+        (constant, slope), by_public = self.level(theta), self.expansion.quadratic * theta[model.open]
+        powers = Powers(constant, by_public, slope * weight, self.expansion.cross, *self.one_coin(slope))
+        places, columns = Places(model.places, block, origin, 1 / unit, weight, centre), self._released(seen.records)
+        sizes = model.size, len(columns.public) + len(columns.released)
+        scores, both = ((np.zeros(size), np.zeros((size, size))) for size in sizes)
+        power_sums(columns, places, powers, scores, both)
+        outer, products = (below + np.tril(below, -1).T for _, below in (scores, both))
+        bend = self.expansion.quadratic * self.squares(both[0], products, seen.total)
+        return seen.records.rows, scores[0][None], outer, bend
+
+    def _released(self, records: Records) -> Columns:
+        """Return copies of the columns, a lot of records at a time: they are near then, and may be written."""
+        model, none = self.model, np.empty(0)
+        response = self.held(model.target(records)) if model.response < 0 else none
+        share = none if records.weight is None else records.weight
+        every = self.public(records), records.released, response, share
+        return Columns(*(np.array(each, dtype=float, order="C") for each in every))
+
+    def level(self, theta: Array) -> tuple[float, Array]:
+        """Return L of a score `m L` of powers: what is the same for all records, and its slope in the noisy columns."""
+        own, model = self.expansion, self.model
+        constant, slope = own.linear, own.quadratic * self.slope(theta)
+        if model.response >= 0:
+            constant += own.cross * model.coding[0]
+            slope[model.response] += own.cross * model.coding[1]
+        return float(constant + slope @ self.inverse[0]), slope
+
+    def one_coin(self, slope: Array) -> tuple[Array, Array]:
+        """Return what products with L have more inside a block: by its columns, and the same for all records."""
+        _, weight, shift, _ = self.inverse
+        return slope * (weight - weight**2), shift @ slope
 
     def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
-        model, (_, weight, shift, block) = self.model, self._columns
-        quadratic, cross = self.expansion.quadratic, self.expansion.cross
+        model, quadratic = self.model, self.expansion.quadratic
         level = seen.m @ (quadratic * theta)
         level += self.expansion.linear
-        level += cross * self.held(seen.y)
-        slope = quadratic * self.slope(theta)
-        if model.response >= 0:
-            slope[model.response] += cross * model.coding[1]
+        level += self.expansion.cross * self.held(seen.y)
         score = np.empty_like(seen.m)
-        one_coin = slope * (weight - weight**2)
-        power_scores(seen.m.T, seen.e, block, model.columns, level, one_coin, shift @ slope, score.T)
+        one_coin, shift = self.one_coin(self.level(theta)[1])
+        power_scores(seen.m.T, seen.e, self.inverse[3], model.columns, level, one_coin, shift, score.T)
         if seen.weight is not None:
             score *= seen.weight[:, None]
         bend = quadratic * seen.squares
@@ -182,7 +262,7 @@ class Expanded:
         gain, steady, twist = self.factors(train, rate[1] * np.arange(1.0, len(weights) + 1))
         value, index = np.full(len(seen.m), complex(level).real), self._public(seen, theta, train)[0]
         pairs = np.array(weights, dtype=complex).view(float).reshape(-1, 2)
-        wave_values(seen.e, self._columns[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
+        wave_values(seen.e, self.inverse[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
         if seen.weight is not None:
             value *= seen.weight
         if not slope:
@@ -220,7 +300,7 @@ class Expanded:
 
     def _public(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
         """Return what is public of `u + along y`, centres included, and of `ahead y`."""
-        centre, model = self._columns[0], self.model
+        centre, model = self.inverse[0], self.model
         y = self.held(seen.y) if model.response < 0 else model.coding[0]
         index = theta[model.open] @ seen.public + train.alpha @ centre + train.along * y
         return index, np.broadcast_to(train.ahead * y + train.fixed @ centre, index.shape)
@@ -229,7 +309,7 @@ class Expanded:
         self, seen: Seen, theta: Array, waves: tuple[tuple[complex, ...], Train], score: Array, *, hessian: bool
     ) -> Array:
         """Add the scores of waves, corrected and weighted; return their Hessian."""
-        model, (centre, _, _, block) = self.model, self._columns
+        model, (centre, _, _, block) = self.model, self.inverse
         (given, train), base = waves, complex(self.expansion.base)
         if np.abs(base.imag * train.alpha).sum() > LARGEST:
             raise ParameterError("an exponential of the index has left every reasonable model")
@@ -264,7 +344,7 @@ class Expanded:
 
     def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64], train: Train) -> Complex:
         """Return the corrected waves of some records at frequencies, (records, M)."""
-        block = self._columns[3]
+        block = self.inverse[3]
         (gain, _, _), (level, _, _), (twist, _, _) = self.factors(train, tau)
         index, turned = self._public(seen, theta, train)
         out = np.exp(1j * (np.outer(index[some], tau) + turned[some, None]))
@@ -322,6 +402,11 @@ class Expanded:
                 into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
             at = own.stop
         return out
+
+
+def sums_of(score: Array, bend: Array) -> Sums:
+    """Return number, sum of scores, of their products and of Hessians."""
+    return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
 
 
 def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | None:
