@@ -142,6 +142,11 @@ class Complete(Expanded):
         """Return number, sum of scores, of their products and of Hessians; who is left out counts."""
         return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
 
+    def score_line(self, seen: SeenCases, theta: Array) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
+        """Return the sum of scores of powers, and of Hessians."""
+        score, bend = self.weighted_scores(seen, theta, hessian=True)
+        return score.sum(axis=0), bend
+
     def weighted_scores(self, seen: SeenCases, theta: Array, *, hessian: bool) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
         """Return scores and Hessian; what is left out has a score of 0."""
         score, bend = np.zeros_like(seen.m), np.zeros((self.model.size, self.model.size))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.correction.model import LinearModel, RecordModel
-from versadp.correction.power_kernel import Columns, Places, Powers, power_scores, power_sums
+from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
 from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
@@ -75,7 +75,7 @@ class Seen:
     @cached_property
     def _both(self) -> Array:
         """Public columns, and released ones around the blocks' centres."""
-        public, released, (origin, unit) = self.form.public(self.records), self.records.released, self.form.place
+        public, released, (origin, unit) = self.form.public(self.records).T, self.records.released, self.form.place
         assert released is not None
         both = np.empty((len(public) + len(released), self.records.rows))
         both[: len(public)] = public
@@ -113,12 +113,25 @@ class Seen:
         return model.target(self.records) if at < 0 else origin + scale * (self.e[at] * weight[at] + centre[at])
 
     @cached_property
+    def products(self) -> Array:
+        """Sums of products of a constant, public columns, noisy ones and a public response, (q, q)."""
+        column_products(self.columns, out := np.zeros((self.form.width, self.form.width)))
+        return whole(out)
+
+    @cached_property
     def squares(self) -> Array:
         """Sum of corrected products of the design, (p, p)."""
-        both, share = self._both, self.weight
-        products = both @ both.T if share is None else (both * share) @ both.T
-        sums = both @ (np.ones(both.shape[1]) if share is None else share)
-        return self.form.squares(sums, products, self.total)
+        return self.form.squares(self.products)
+
+    @property
+    def columns(self) -> Columns:
+        """All of them as they were released, for compiled loops."""
+        form, records, none = self.form, self.records, np.empty(0)
+        assert records.released is not None
+        public, response = form.public(records), form.model.target(records) if form.public_response else none
+        share, (origin, unit) = none if self.weight is None else self.weight, form.place
+        public, released, response, share = map(_to_read, (public, records.released, response, share))
+        return Columns(public, released, response, share, form.inverse[3], origin, 1 / unit)
 
 
 @dataclass(frozen=True)
@@ -166,28 +179,41 @@ class Expanded:
         return self.inverse[0] * self.units.unit + self.units.centre, self.units.unit
 
     def public(self, records: Records) -> Array:
-        """Return the public columns of the design, (columns, n)."""
-        return np.ones((1, records.rows)) if records.design is None else self.model.public(records).T
+        """Return the public columns of the design, (n, columns)."""
+        return np.ones((records.rows, 1)) if records.design is None else self.model.public(records)
 
     def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
         """Return what corrected columns, design and response are made of."""
         return Seen(self, records)
 
-    def squares(self, sums: Array, products: Array, total: float) -> Array:
-        """Return the sum of corrected products of the design `m = turn both + fixed`.
-
-        By sums of public and noisy columns, of their products, and of weights.
-        """
-        model, (centre, weight, shift, block) = self.model, self.inverse
-        at, first = model.columns[model.noisy], len(sums) - self.units.dim
-        turn, fixed = np.zeros((model.size, len(sums))), np.zeros(model.size)
-        turn[model.open, np.arange(model.open.size)] = 1.0
-        turn[model.noisy, first + at], fixed[model.noisy] = weight[at], centre[at]
-        beside = np.outer(turn @ sums, fixed)
-        squares = turn @ products @ turn.T + beside + beside.T + total * np.outer(fixed, fixed)
-        apart = (weight - weight**2) * products[first:, first:] + total * shift
+    def squares(self, products: Array) -> Array:
+        """Return the sum of corrected products of the design, by those of columns."""
+        model, (_, weight, shift, block), turn = self.model, self.inverse, self._turn
+        at, noisy = model.columns[model.noisy], self.noisy
+        apart = (weight - weight**2) * products[noisy, noisy] + products[0, 0] * shift
+        squares = turn @ products @ turn.T
         squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
         return np.asarray(squares)
+
+    @property
+    def noisy(self) -> slice:
+        """Which of all columns are noisy: before them are a constant and public ones, and a public response after."""
+        first = 1 + self.model.open.size
+        return slice(first, first + self.units.dim)
+
+    @property
+    def width(self) -> int:
+        """How many columns that are, q."""
+        return int(self.noisy.stop) + self.public_response
+
+    @cached_property
+    def _turn(self) -> Array:
+        """The corrected design, as it is made of all columns, (p, q)."""
+        model, (centre, weight, _, _) = self.model, self.inverse
+        at, turn = model.columns[model.noisy], np.zeros((model.size, self.width))
+        turn[model.open, 1 + np.arange(model.open.size)] = 1.0
+        turn[model.noisy, 0], turn[model.noisy, self.noisy.start + at] = centre[at], weight[at]
+        return turn
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
@@ -196,43 +222,39 @@ class Expanded:
 
     def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""
-        if self.expansion.is_quadratic:
-            return self._power_sums(seen, theta)
-        return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+        if not self.expansion.is_quadratic:
+            return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+        score, bend = self.score_line(seen, theta)
+        score_products(seen.columns, self._powers(theta), outer := np.zeros_like(bend))
+        return seen.records.rows, score[None], whole(outer), bend
 
-    def _power_sums(self, seen: Seen, theta: Array) -> Sums:
-        """Return the sums of a score that is linear in the coefficients, from the records as they were released."""
-        model, (centre, weight, _, block), (origin, unit) = self.model, self.inverse, self.place
-        (constant, slope), by_public = self.level(theta), self.expansion.quadratic * theta[model.open]
-        powers = Powers(constant, by_public, slope * weight, self.expansion.cross, *self.one_coin(slope))
-        places, columns = Places(model.places, block, origin, 1 / unit, weight, centre), self._released(seen.records)
-        sizes = model.size, len(columns.public) + len(columns.released)
-        scores, both = ((np.zeros(size), np.zeros((size, size))) for size in sizes)
-        power_sums(columns, places, powers, scores, both)
-        outer, products = (below + np.tril(below, -1).T for _, below in (scores, both))
-        bend = self.expansion.quadratic * self.squares(both[0], products, seen.total)
-        return seen.records.rows, scores[0][None], outer, bend
+    def score_line(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
+        """Return the sum of scores of powers, and of Hessians: no record is looked at again."""
+        model, products, own = self.model, seen.products, self.noisy
+        powers, (*_, block) = self._powers(theta), self.inverse
+        score = powers.turn @ products @ powers.level
+        apart = (products[own, own] * (block[:, None] == block)) @ powers.one_coin + products[0, 0] * powers.shift
+        score[model.noisy] += apart[model.columns[model.noisy]]
+        return score, self.expansion.quadratic * seen.squares
 
-    def _released(self, records: Records) -> Columns:
-        """Return copies of the columns, a lot of records at a time: they are near then, and may be written."""
-        model, none = self.model, np.empty(0)
-        response = self.held(model.target(records)) if model.response < 0 else none
-        share = none if records.weight is None else records.weight
-        every = self.public(records), records.released, response, share
-        return Columns(*(np.array(each, dtype=float, order="C") for each in every))
+    def _powers(self, theta: Array) -> Powers:
+        """Return the score of powers, by all columns."""
+        model, own, (centre, weight, _, _), turn = self.model, self.expansion, self.inverse, self._turn
+        level, at = own.quadratic * (theta @ turn), model.response
+        level[0] += own.linear
+        if at < 0:
+            level[-1] += own.cross
+        else:
+            level[0] += own.cross * (model.coding[0] + model.coding[1] * centre[at])
+            level[self.noisy.start + at] += own.cross * model.coding[1] * weight[at]
+        return Powers(turn, level, model.places, *self._one_coin(theta))
 
-    def level(self, theta: Array) -> tuple[float, Array]:
-        """Return L of a score `m L` of powers: what is the same for all records, and its slope in the noisy columns."""
-        own, model = self.expansion, self.model
-        constant, slope = own.linear, own.quadratic * self.slope(theta)
-        if model.response >= 0:
-            constant += own.cross * model.coding[0]
-            slope[model.response] += own.cross * model.coding[1]
-        return float(constant + slope @ self.inverse[0]), slope
-
-    def one_coin(self, slope: Array) -> tuple[Array, Array]:
+    def _one_coin(self, theta: Array) -> tuple[Array, Array]:
         """Return what products with L have more inside a block: by its columns, and the same for all records."""
-        _, weight, shift, _ = self.inverse
+        model, (_, weight, shift, _) = self.model, self.inverse
+        slope = self.expansion.quadratic * self.slope(theta)
+        if model.response >= 0:
+            slope[model.response] += self.expansion.cross * model.coding[1]
         return slope * (weight - weight**2), shift @ slope
 
     def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
@@ -242,8 +264,7 @@ class Expanded:
         level += self.expansion.linear
         level += self.expansion.cross * self.held(seen.y)
         score = np.empty_like(seen.m)
-        one_coin, shift = self.one_coin(self.level(theta)[1])
-        power_scores(seen.m.T, seen.e, self.inverse[3], model.columns, level, one_coin, shift, score.T)
+        power_scores(seen.m.T, seen.e, self.inverse[3], model.columns, level, *self._one_coin(theta), score.T)
         if seen.weight is not None:
             score *= seen.weight[:, None]
         bend = quadratic * seen.squares
@@ -402,6 +423,18 @@ class Expanded:
                 into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
             at = own.stop
         return out
+
+
+def _to_read(array: Array) -> Array:
+    """Return an array that is only to be read: compiled loops are made for one kind of arrays, whoever owns them."""
+    out = np.ascontiguousarray(array, dtype=float).view()
+    out.flags.writeable = False
+    return out
+
+
+def whole(below: Array) -> Array:
+    """Return a symmetric matrix, of which what is above the diagonal was not written."""
+    return below + np.tril(below, -1).T
 
 
 def sums_of(score: Array, bend: Array) -> Sums:

@@ -56,146 +56,133 @@ def power_scores(
 
 
 class Columns(NamedTuple):
-    """What a sum of powers takes of each record; whole arrays, for compiled loops are made for one kind of them.
+    """What sums of powers take of each record: a constant, public columns, noisy ones and a public response, q in all.
 
     Attributes
     ----------
-    public, released : array (k, n), array (dim, n)
+    public, released : array (n, k), array (dim, n)
         Public columns, and noisy ones as they were released.
     response, weight : array (n,)
         Empty where the response is a noisy column, and where all records weigh the same.
+    block : array of int (dim,)
+    origin, per : array (dim,)
+        Noisy columns are `e = per (released - origin)`.
     """
 
     public: Array
     released: Array
     response: Array
     weight: Array
-
-
-class Places(NamedTuple):
-    """What columns mean to a model, whatever its coefficients are.
-
-    Attributes
-    ----------
-    at : array of int (p,)
-        For each coefficient its noisy column, or -1 - k for public column k.
-    block : array of int (dim,)
-    origin, per : array (dim,)
-        Noisy columns are `e = per (released - origin)`.
-    times, centre : array (dim,)
-        `times e + centre` are the corrected ones.
-    """
-
-    at: NDArray[np.int64]
     block: NDArray[np.int64]
     origin: Array
     per: Array
-    times: Array
-    centre: Array
 
 
 class Powers(NamedTuple):
     """The score of powers of an index: `m_j L + e_j Σ_B one_coin e + shift_j`, B the block of a noisy column j.
 
-    L is `constant + by_public'public + by_noisy'e + by_response response`, and m the corrected design.
+    Attributes
+    ----------
+    turn, level : array (p, q), array (q,)
+        m and L, as they are made of columns.
+    at : array of int (p,)
+        For each coefficient its noisy column, or -1 - k for public column k.
+    one_coin, shift : array (dim,)
     """
 
-    constant: float
-    by_public: Array
-    by_noisy: Array
-    by_response: float
+    turn: Array
+    level: Array
+    at: NDArray[np.int64]
     one_coin: Array
     shift: Array
 
 
 @summing
-def power_sums(
-    columns: Columns, places: Places, powers: Powers, scores: tuple[Array, Array], both_sums: tuple[Array, Array]
-) -> None:
-    """Add scores and their products, and public and noisy columns and theirs, to sums (q,) and (q, q).
-
-    As many records at a time as stay near the processor: nothing else is written. Products are those on the diagonal
-    and below it.
-    """
-    size, n = columns.public.shape[0] + columns.released.shape[0], columns.released.shape[1]
-    both, weighed, score = np.empty((size, _NEAR)), np.empty((size, _NEAR)), np.empty((places.at.size, _NEAR))
-    level, along = np.empty(_NEAR), np.empty((places.block.max() + 1, _NEAR))
-    for start in range(0, n, _NEAR):
-        rows = min(_NEAR, n - start)
-        _bring(columns, places, powers, start, both, level, along)
-        _score(columns, places, powers, rows, both, level, along, score)
+def column_products(columns: Columns, out: Array) -> None:
+    """Add products of columns to `out` (q, q), below its diagonal."""
+    near, weighed = np.empty((len(out), _NEAR)), np.empty((len(out), _NEAR))
+    for start in range(0, columns.released.shape[1], _NEAR):
+        rows = _bring(columns, start, near)
         if columns.weight.size:
-            weight = columns.weight[start : start + _NEAR]
-            _times(score, weight, score)
-            _times(both, weight, weighed)
-        _add_products(score, score, rows, scores)
-        _add_products(weighed if columns.weight.size else both, both, rows, both_sums)
+            _weigh(near, columns.weight[start : start + _NEAR], weighed)
+        _add_products(weighed if columns.weight.size else near, near, rows, out)
 
 
 @summing
-def _bring(
-    columns: Columns, places: Places, powers: Powers, start: int, both: Array, level: Array, along: Array
-) -> None:
-    """Write the next columns, L, and the sum of one coin in each block."""
-    own, count = slice(start, start + _NEAR), columns.public.shape[0]
-    level[:], along[:] = powers.constant, 0.0
+def score_products(columns: Columns, powers: Powers, out: Array) -> None:
+    """Add products of scores to `out` (p, p), below its diagonal; no score is kept."""
+    near, score = np.empty((powers.level.size, _NEAR)), np.empty((len(out), _NEAR))
+    for start in range(0, columns.released.shape[1], _NEAR):
+        rows = _bring(columns, start, near)
+        _score(columns, powers, rows, near, score)
+        if columns.weight.size:
+            _weigh(score, columns.weight[start : start + _NEAR], score)
+        _add_products(score, score, rows, out)
+
+
+@summing
+def _bring(columns: Columns, start: int, near: Array) -> int:
+    """Write the columns of the next records; return how many they are."""
+    own, count = slice(start, start + _NEAR), columns.public.shape[1]
+    rows = columns.released[0, own].size
+    near[0] = 1.0
     for k in range(count):
-        column, near, by = columns.public[k, own], both[k], powers.by_public[k]
-        for i in range(column.size):
-            near[i] = column[i]
-            level[i] += by * column[i]
+        into = near[1 + k]
+        for i in range(rows):
+            into[i] = columns.public[start + i, k]
     for j in range(columns.released.shape[0]):
-        column, near, total = columns.released[j, own], both[count + j], along[places.block[j]]
-        origin, per, by, coin = places.origin[j], places.per[j], powers.by_noisy[j], powers.one_coin[j]
-        for i in range(column.size):
-            near[i] = per * (column[i] - origin)
-        for i in range(column.size):
-            level[i] += by * near[i]
-        for i in range(column.size):
-            total[i] += coin * near[i]
+        column, into, origin, per = columns.released[j, own], near[1 + count + j], columns.origin[j], columns.per[j]
+        for i in range(rows):
+            into[i] = per * (column[i] - origin)
     if columns.response.size:
-        column, by = columns.response[own], powers.by_response
-        for i in range(column.size):
-            level[i] += by * column[i]
+        near[-1, :rows] = columns.response[own]
+    return rows
 
 
 @summing
-def _score(
-    columns: Columns, places: Places, powers: Powers, rows: int, both: Array, level: Array, along: Array, score: Array
-) -> None:
+def _score(columns: Columns, powers: Powers, rows: int, near: Array, score: Array) -> None:
     """Write the scores of what is near."""
-    for k in range(places.at.size):
-        j, into = places.at[k], score[k]
+    first = 1 + columns.public.shape[1]
+    level, along = np.zeros(_NEAR), np.zeros((columns.block.max() + 1, _NEAR))
+    for q in range(powers.level.size):
+        _add(powers.level[q], near[q], rows, level)
+    for j in range(columns.block.size):
+        _add(powers.one_coin[j], near[first + j], rows, along[columns.block[j]])
+    for k in range(powers.at.size):
+        j, into = powers.at[k], score[k]
         if j < 0:
-            column = both[-1 - j]
+            column = near[-j]
             for i in range(rows):
                 into[i] = column[i] * level[i]
         else:
-            e, total = both[columns.public.shape[0] + j], along[places.block[j]]
-            times, centre, shift = places.times[j], places.centre[j], powers.shift[j]
+            e, total = near[first + j], along[columns.block[j]]
+            times, centre, shift = powers.turn[k, first + j], powers.turn[k, 0], powers.shift[j]
             for i in range(rows):
                 into[i] = (times * e[i] + centre) * level[i] + e[i] * total[i] + shift
 
 
 @summing
-def _times(rows: Array, weight: Array, out: Array) -> None:
+def _add(times: float, row: Array, rows: int, out: Array) -> None:
+    for i in range(rows):
+        out[i] += times * row[i]
+
+
+@summing
+def _weigh(near: Array, weight: Array, out: Array) -> None:
     """Write rows times weights."""
-    for k in range(rows.shape[0]):
-        row, into = rows[k], out[k]
+    for k in range(near.shape[0]):
+        row, into = near[k], out[k]
         for i in range(weight.size):
             into[i] = row[i] * weight[i]
 
 
 @summing
-def _add_products(left: Array, right: Array, rows: int, sums: tuple[Array, Array]) -> None:
-    """Add each row of `left`, and its products with the rows of `right` up to its own."""
+def _add_products(left: Array, right: Array, rows: int, out: Array) -> None:
+    """Add products of each row of `left` with the rows of `right` up to its own."""
     for k in range(left.shape[0]):
-        one, whole = left[k], 0.0
-        for i in range(rows):
-            whole += one[i]
-        sums[0][k] += whole
+        one = left[k]
         for h in range(k + 1):
             other, product = right[h], 0.0
             for i in range(rows):
                 product += one[i] * other[i]
-            sums[1][k, h] += product
+            out[k, h] += product
