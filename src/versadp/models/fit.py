@@ -25,6 +25,7 @@ from versadp.estimation import (
     judged,
     last_steps,
     solve,
+    zero_of_line,
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
@@ -195,10 +196,10 @@ def fit(
         study = make_study(opened, formula, minimised, weights=weights, **about)
         size = None if begin is None else begin.size
         free = extension is None and method in {"efficient", "naive"}
-        keep = not (is_far(runner) and study.release.on_disk)  # who is far reads for itself
+        keeper = None if is_far(runner) and study.release.on_disk else runner  # who is far reads for itself
 
         def problem() -> Problem:
-            made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free, keep=keep)
+            made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free, keeper=keeper)
             return made if study.labels is None else replace(made, source=made.source.labelled(study.labels))
 
         first = problem()
@@ -335,7 +336,7 @@ def _attempt(
 def _at_once(problem: Problem, choice: _Choice, sample: Records) -> tuple[Fit, Problem, Asked] | None:
     """Return the fit of a score that is linear in the coefficients; None if it is not, or has no minimum.
 
-    A step from anywhere leads there: nobody need know where to begin, nor look at a part of the records first.
+    Nobody need know where to begin, nor look at a part of the records first.
     """
     if isinstance(problem.model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
         return None
@@ -343,9 +344,11 @@ def _at_once(problem: Problem, choice: _Choice, sample: Records) -> tuple[Fit, P
     if form is None or powers is None or not powers.is_quadratic:
         return None
     family = Family((form,), problem.source, problem.model.size, choice.engine, choice.seed)
-    anywhere = np.zeros(family.size)
-    found = last_steps(family, anywhere, np.ones((1, 1)), (np.arange(family.size),))
-    asked = _asked(problem, choice, (sample, None), (family, family), anywhere)
+    theta = zero_of_line(family)
+    if theta is None:
+        return None
+    found = last_steps(family, theta, np.ones((1, 1)), (np.arange(family.size),))
+    asked = _asked(problem, choice, (sample, None), (family, family), theta)
     return (found, problem, asked) if found.converged else None
 
 
