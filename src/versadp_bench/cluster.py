@@ -96,7 +96,7 @@ def pass_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as place:
         folder = _released(Path(place) / "released", rows)
         release, threads = vdp.load(folder), Pool("threads", cores())
-        problem = make_problem(release, _FORMULA, as_loss("squared"), None, None, keep=False)
+        problem = make_problem(release, _FORMULA, as_loss("squared"), None, None, keeper=None)
         found = estimate(problem, _Choice("efficient", None, 1, 0, threads), None)
         assert found.asked is not None
         family, theta = found.asked.family, found.fit.theta

@@ -246,3 +246,28 @@ def test_centre_does_not_matter():
     here, there = vdp.fit(near, "y ~ x"), vdp.fit(far, "y ~ x")
     assert here.params["x"] == pytest.approx(there.params["x"], rel=1e-9)
     assert here.bse["x"] == pytest.approx(there.bse["x"], rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["alike", "weighted"])
+@pytest.mark.parametrize("response", [False, True], ids=["public response", "private response"])
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_sums_of_powers_are_those_of_scores(kind, response, weighted):
+    """Without an array of scores, over more records than are looked at together; also what leads to their zero."""
+    blocks, rng, n = BLOCKS[kind], np.random.default_rng(5), 2500
+    bounds = {name: bound for block in blocks for name, bound in zip(block.columns, block.bounds, strict=True)}
+    units = Units.plain(bounds, np.array([0.0, 0.3, -0.2]))
+    columns = np.array([-1, 0, -1, 1]) if response else np.array([-1, 0, -1, 2])
+    model = LinearModel(Squared(), columns, 2 if response else -1, coding=(0.3, 1.4) if response else (0.0, 1.0))
+    released, public = rng.normal(size=(3, n)), rng.normal(size=(n, 2))
+    weight = rng.uniform(0.5, 2.0, n) if weighted else None
+    form = Expanded(model, units, blocks, replace(SQUARED, linear=0.2))
+    seen = form.prepare(Records(released.T, {}, public, rng.normal(size=n), weight, released), rng)
+    theta = rng.normal(size=4)
+    score, bend = form.weighted_scores(seen, theta, hessian=True)
+    count, total, outer, hessian = form.sums(seen, theta, hessian=True)
+    assert count == n
+    assert total[0] == pytest.approx(score.sum(axis=0), rel=1e-11, abs=1e-8)
+    assert outer == pytest.approx(score.T @ score, rel=1e-11)
+    assert hessian == pytest.approx(bend, rel=1e-11)
+    zero = -np.linalg.solve(hessian, form.score_line(seen, np.zeros(4))[0])
+    assert form.weighted_scores(seen, zero, hessian=False)[0].sum(axis=0) == pytest.approx(np.zeros(4), abs=1e-8)

@@ -144,6 +144,22 @@ def test_estimates_are_right_within_their_errors(loss):
     assert abs(naive.params["a"] - raw.params["a"]) > 5 * naive.bse["a"]
 
 
+def test_squared_loss_from_windows_is_the_same_wherever_it_is_read(tmp_path, monkeypatch):
+    """Two passes, in any thread, from a folder or from memory; where a fit would start is nobody's question."""
+    rng, n = np.random.default_rng(3), 150_000
+    x = rng.uniform(-1, 1, n)
+    people = pd.DataFrame({"x": x, "y": 1 + 2 * x + rng.normal(size=n)})
+    mech = vdp.calibrate(vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()}), epsilon=4, unit="attribute")
+    release = mech.release(people)
+    release.save(tmp_path / "released")
+    monkeypatch.delattr("versadp.losses.Squared.start")
+    found = [vdp.fit(tmp_path / "released", "y ~ x", engine=engine) for engine in ("serial", "threads")]
+    assert (np.asarray(found[0].params) == np.asarray(found[1].params)).all()
+    assert (np.asarray(found[0].bse) == np.asarray(found[1].bse)).all()
+    assert np.asarray(vdp.fit(release, "y ~ x").params) == pytest.approx(np.asarray(found[0].params), rel=1e-10)
+    assert np.abs((found[0].params["x"] - 2) / found[0].bse["x"]) < 4
+
+
 def test_the_same_seed_gives_the_same_answer_and_engines_agree():
     rel = release("logistic")
     one = vdp.fit(rel, FORMULA, loss="logistic", random_state=3)

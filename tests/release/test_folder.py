@@ -268,6 +268,12 @@ def test_a_part_is_checked_once_a_process_also_by_copies(saved, monkeypatch):
     assert seen == ["part-00000.parquet", "part-00001.parquet"]
 
 
+def test_threads_that_want_the_same_part_check_it_once(saved, monkeypatch):
+    folder, seen = open_folder(saved), counted(monkeypatch)
+    list(Pool("threads", 4).map(folder.read_handle, folder.handles()))
+    assert sorted(seen) == ["part-00000.parquet", "part-00001.parquet"]
+
+
 def test_a_folder_that_is_opened_anew_is_checked_anew(saved):
     first = open_folder(saved)
     first.read()

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from versadp.correction.expanded import Expanded, Seen
+from versadp.correction.expanded import Expanded, Seen, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.expanded import Train
+    from versadp.correction.expanded import Sums, Train
     from versadp.correction.model import LinearModel, Records
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
@@ -93,7 +93,7 @@ class Complete(Expanded):
     def prepare(self, records: Records, rng: np.random.Generator) -> SeenCases:  # type: ignore[override] # read by its own
         """Return what is seen of records, those with the same cases together."""
         assert records.released is not None
-        centre, _, _, _ = self._columns
+        centre, _, _, _ = self.inverse
         middle = (centre * self.units.unit + self.units.centre)[:, None]
         known = replace(records, released=np.where(np.isnan(records.released), middle, records.released))
         alike = tuple(self._alike(rows, factor, blocks, known, rng) for rows, factor, blocks in self._cases(records))
@@ -137,6 +137,15 @@ class Complete(Expanded):
         some, form = records.take(rows), Expanded(self.model, self.units, blocks, self.expansion)
         weight = np.full(len(rows), factor) if some.weight is None else factor * some.weight
         return Alike(rows, form, form.prepare(replace(some, weight=weight), rng))
+
+    def sums(self, seen: SeenCases, theta: Array, *, hessian: bool) -> Sums:  # type: ignore[override] # what prepare gave
+        """Return number, sum of scores, of their products and of Hessians; who is left out counts."""
+        return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+
+    def score_line(self, seen: SeenCases, theta: Array) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
+        """Return the sum of scores of powers, and of Hessians."""
+        score, bend = self.weighted_scores(seen, theta, hessian=True)
+        return score.sum(axis=0), bend
 
     def weighted_scores(self, seen: SeenCases, theta: Array, *, hessian: bool) -> tuple[Array, Array]:  # type: ignore[override] # what prepare gave
         """Return scores and Hessian; what is left out has a score of 0."""

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.correction.kernel import power_scores
 from versadp.correction.model import LinearModel, RecordModel
+from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
 from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
-
+    Sums = tuple[int, Array, Array, Array]
 
 LARGEST = 50.0
 
@@ -52,16 +52,86 @@ class Train(NamedTuple):
     ahead: float
 
 
-class Seen(NamedTuple):
-    """Some records, as far as they do not depend on the parameters."""
+@dataclass(frozen=True)
+class Seen:
+    """Some records, as far as they do not depend on the parameters; each array is made when it is first asked for.
 
-    e: Array  # (dim, n): released columns around the blocks' centres
-    public: Array  # (public columns, n)
-    m: Array  # (n, p): corrected design, column by column
-    y: Array  # (n,): corrected response
-    weight: Array | None
-    squares: Array  # (p, p): sum of corrected products of the design
-    total: float  # sum of weights
+    Sums of powers alone ask for none: of many records, to write them would take longer than to add them up.
+    """
+
+    form: Expanded
+    records: Records
+
+    @property
+    def weight(self) -> Array | None:
+        """Weights of the records."""
+        return self.records.weight
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of weights."""
+        return float(self.records.rows if self.weight is None else self.weight.sum())
+
+    @cached_property
+    def _both(self) -> Array:
+        """Public columns, and released ones around the blocks' centres."""
+        public, released, (origin, unit) = self.form.public(self.records).T, self.records.released, self.form.place
+        assert released is not None
+        both = np.empty((len(public) + len(released), self.records.rows))
+        both[: len(public)] = public
+        e = both[len(public) :]
+        np.subtract(released, origin[:, None], out=e)
+        e /= unit[:, None]
+        return both
+
+    @property
+    def public(self) -> Array:
+        """Public columns, (columns, n)."""
+        return self._both[: -self.form.units.dim]
+
+    @property
+    def e(self) -> Array:
+        """Released columns around the blocks' centres, (dim, n)."""
+        return self._both[-self.form.units.dim :]
+
+    @cached_property
+    def m(self) -> Array:
+        """Corrected design, (n, p), column by column."""
+        model, (centre, weight, _, _) = self.form.model, self.form.inverse
+        rows = np.empty((model.size, self.records.rows))
+        rows[model.open] = self.public
+        for k, j in zip(model.noisy, model.columns[model.noisy], strict=True):
+            np.multiply(self.e[j], weight[j], out=rows[k])
+            rows[k] += centre[j]
+        return rows.T
+
+    @cached_property
+    def y(self) -> Array:
+        """Corrected response, (n,)."""
+        model, (centre, weight, _, _) = self.form.model, self.form.inverse
+        at, (origin, scale) = model.response, model.coding
+        return model.target(self.records) if at < 0 else origin + scale * (self.e[at] * weight[at] + centre[at])
+
+    @cached_property
+    def products(self) -> Array:
+        """Sums of products of a constant, public columns, noisy ones and a public response, (q, q)."""
+        column_products(self.columns, out := np.zeros((self.form.width, self.form.width)))
+        return whole(out)
+
+    @cached_property
+    def squares(self) -> Array:
+        """Sum of corrected products of the design, (p, p)."""
+        return self.form.squares(self.products)
+
+    @property
+    def columns(self) -> Columns:
+        """All of them as they were released, for compiled loops."""
+        form, records, none = self.form, self.records, np.empty(0)
+        assert records.released is not None
+        public, response = form.public(records), form.model.target(records) if form.public_response else none
+        share, (origin, unit) = none if self.weight is None else self.weight, form.place
+        public, released, response, share = map(_to_read, (public, records.released, response, share))
+        return Columns(public, released, response, share, form.inverse[3], origin, 1 / unit)
 
 
 @dataclass(frozen=True)
@@ -90,7 +160,7 @@ class Expanded:
         return self.units.dim + self.model.size + 2
 
     @cached_property
-    def _columns(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    def inverse(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:
         """Centres, weights and shift in the units of the fit, and the block of each column."""
         unit, size = self.units.unit, self.units.dim
         centre, weight, shift, block = np.empty(size), np.empty(size), np.zeros((size, size)), np.empty(size, np.int64)
@@ -103,67 +173,98 @@ class Expanded:
             at = own.stop
         return (centre - self.units.centre) / unit, weight, shift / np.outer(unit, unit), block
 
-    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
-        """Return corrected columns, design and response."""
-        assert records.released is not None
-        centre, weight, _, _ = self._columns
-        model, unit = self.model, self.units.unit
-        given = np.ones((1, records.rows)) if records.design is None else model.public(records).T
-        both = np.empty((len(given) + self.units.dim, records.rows))
-        public, e = both[: len(given)], both[len(given) :]
-        public[:] = given
-        np.subtract(records.released, (centre * unit + self.units.centre)[:, None], out=e)
-        e /= unit[:, None]
-        at, rows = model.columns[model.noisy], np.empty((model.size, records.rows))
-        rows[model.open] = public
-        for k, j in zip(model.noisy, at, strict=True):
-            np.multiply(e[j], weight[j], out=rows[k])
-            rows[k] += centre[j]
-        m = rows.T
-        at_y, (origin, scale) = model.response, model.coding
-        y = model.target(records) if at_y < 0 else origin + scale * (e[at_y] * weight[at_y] + centre[at_y])
-        share = records.weight
-        total = float(records.rows) if share is None else share.sum()
-        squares = self._squares(both, share, total)
-        return Seen(e, public, m, y, share, squares, total)
+    @property
+    def place(self) -> tuple[Array, Array]:
+        """Where released columns have their blocks' centres, and their units."""
+        return self.inverse[0] * self.units.unit + self.units.centre, self.units.unit
 
-    def _squares(self, both: Array, share: Array | None, total: float) -> Array:
-        """Return the sum of corrected products of the design `m = turn both + fixed`, by the products of `both`."""
-        model, (centre, weight, shift, block) = self.model, self._columns
-        at, first = model.columns[model.noisy], len(both) - self.units.dim
-        turn, fixed = np.zeros((model.size, len(both))), np.zeros(model.size)
-        turn[model.open, np.arange(model.open.size)] = 1.0
-        turn[model.noisy, first + at], fixed[model.noisy] = weight[at], centre[at]
-        products = both @ both.T if share is None else (both * share) @ both.T
-        beside = np.outer(turn @ (both @ np.ones(both.shape[1]) if share is None else both @ share), fixed)
-        squares = turn @ products @ turn.T + beside + beside.T + total * np.outer(fixed, fixed)
-        apart = (weight - weight**2) * products[first:, first:] + total * shift
+    def public(self, records: Records) -> Array:
+        """Return the public columns of the design, (n, columns)."""
+        return np.ones((records.rows, 1)) if records.design is None else self.model.public(records)
+
+    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
+        """Return what corrected columns, design and response are made of."""
+        return Seen(self, records)
+
+    def squares(self, products: Array) -> Array:
+        """Return the sum of corrected products of the design, by those of columns."""
+        model, (_, weight, shift, block), turn = self.model, self.inverse, self._turn
+        at, noisy = model.columns[model.noisy], self.noisy
+        apart = (weight - weight**2) * products[noisy, noisy] + products[0, 0] * shift
+        squares = turn @ products @ turn.T
         squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
         return np.asarray(squares)
+
+    @property
+    def noisy(self) -> slice:
+        """Which of all columns are noisy: before them are a constant and public ones, and a public response after."""
+        first = 1 + self.model.open.size
+        return slice(first, first + self.units.dim)
+
+    @property
+    def width(self) -> int:
+        """How many columns that are, q."""
+        return int(self.noisy.stop) + self.public_response
+
+    @cached_property
+    def _turn(self) -> Array:
+        """The corrected design, as it is made of all columns, (p, q)."""
+        model, (centre, weight, _, _) = self.model, self.inverse
+        at, turn = model.columns[model.noisy], np.zeros((model.size, self.width))
+        turn[model.open, 1 + np.arange(model.open.size)] = 1.0
+        turn[model.noisy, 0], turn[model.noisy, self.noisy.start + at] = centre[at], weight[at]
+        return turn
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
         score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
 
-    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
+    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""
-        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
-        return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
+        if not self.expansion.is_quadratic:
+            return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+        score, bend = self.score_line(seen, theta)
+        score_products(seen.columns, self._powers(theta), outer := np.zeros_like(bend))
+        return seen.records.rows, score[None], whole(outer), bend
+
+    def score_line(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
+        """Return the sum of scores of powers, and of Hessians: no record is looked at again."""
+        model, products, own = self.model, seen.products, self.noisy
+        powers, (*_, block) = self._powers(theta), self.inverse
+        score = powers.turn @ products @ powers.level
+        apart = (products[own, own] * (block[:, None] == block)) @ powers.one_coin + products[0, 0] * powers.shift
+        score[model.noisy] += apart[model.columns[model.noisy]]
+        return score, self.expansion.quadratic * seen.squares
+
+    def _powers(self, theta: Array) -> Powers:
+        """Return the score of powers, by all columns."""
+        model, own, (centre, weight, _, _), turn = self.model, self.expansion, self.inverse, self._turn
+        level, at = own.quadratic * (theta @ turn), model.response
+        level[0] += own.linear
+        if at < 0:
+            level[-1] += own.cross
+        else:
+            level[0] += own.cross * (model.coding[0] + model.coding[1] * centre[at])
+            level[self.noisy.start + at] += own.cross * model.coding[1] * weight[at]
+        return Powers(turn, level, model.places, *self._one_coin(theta))
+
+    def _one_coin(self, theta: Array) -> tuple[Array, Array]:
+        """Return what products with L have more inside a block: by its columns, and the same for all records."""
+        model, (_, weight, shift, _) = self.model, self.inverse
+        slope = self.expansion.quadratic * self.slope(theta)
+        if model.response >= 0:
+            slope[model.response] += self.expansion.cross * model.coding[1]
+        return slope * (weight - weight**2), shift @ slope
 
     def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
-        model, (_, weight, shift, block) = self.model, self._columns
-        quadratic, cross = self.expansion.quadratic, self.expansion.cross
+        model, quadratic = self.model, self.expansion.quadratic
         level = seen.m @ (quadratic * theta)
         level += self.expansion.linear
-        level += cross * self.held(seen.y)
-        slope = quadratic * self.slope(theta)
-        if model.response >= 0:
-            slope[model.response] += cross * model.coding[1]
+        level += self.expansion.cross * self.held(seen.y)
         score = np.empty_like(seen.m)
-        one_coin = slope * (weight - weight**2)
-        power_scores(seen.m.T, seen.e, block, model.columns, level, one_coin, shift @ slope, score.T)
+        power_scores(seen.m.T, seen.e, self.inverse[3], model.columns, level, *self._one_coin(theta), score.T)
         if seen.weight is not None:
             score *= seen.weight[:, None]
         bend = quadratic * seen.squares
@@ -182,7 +283,7 @@ class Expanded:
         gain, steady, twist = self.factors(train, rate[1] * np.arange(1.0, len(weights) + 1))
         value, index = np.full(len(seen.m), complex(level).real), self._public(seen, theta, train)[0]
         pairs = np.array(weights, dtype=complex).view(float).reshape(-1, 2)
-        wave_values(seen.e, self._columns[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
+        wave_values(seen.e, self.inverse[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
         if seen.weight is not None:
             value *= seen.weight
         if not slope:
@@ -220,7 +321,7 @@ class Expanded:
 
     def _public(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
         """Return what is public of `u + along y`, centres included, and of `ahead y`."""
-        centre, model = self._columns[0], self.model
+        centre, model = self.inverse[0], self.model
         y = self.held(seen.y) if model.response < 0 else model.coding[0]
         index = theta[model.open] @ seen.public + train.alpha @ centre + train.along * y
         return index, np.broadcast_to(train.ahead * y + train.fixed @ centre, index.shape)
@@ -229,7 +330,7 @@ class Expanded:
         self, seen: Seen, theta: Array, waves: tuple[tuple[complex, ...], Train], score: Array, *, hessian: bool
     ) -> Array:
         """Add the scores of waves, corrected and weighted; return their Hessian."""
-        model, (centre, _, _, block) = self.model, self._columns
+        model, (centre, _, _, block) = self.model, self.inverse
         (given, train), base = waves, complex(self.expansion.base)
         if np.abs(base.imag * train.alpha).sum() > LARGEST:
             raise ParameterError("an exponential of the index has left every reasonable model")
@@ -264,7 +365,7 @@ class Expanded:
 
     def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64], train: Train) -> Complex:
         """Return the corrected waves of some records at frequencies, (records, M)."""
-        block = self._columns[3]
+        block = self.inverse[3]
         (gain, _, _), (level, _, _), (twist, _, _) = self.factors(train, tau)
         index, turned = self._public(seen, theta, train)
         out = np.exp(1j * (np.outer(index[some], tau) + turned[some, None]))
@@ -322,6 +423,23 @@ class Expanded:
                 into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
             at = own.stop
         return out
+
+
+def _to_read(array: Array) -> Array:
+    """Return an array that is only to be read: compiled loops are made for one kind of arrays, whoever owns them."""
+    out = np.ascontiguousarray(array, dtype=float).view()
+    out.flags.writeable = False
+    return out
+
+
+def whole(below: Array) -> Array:
+    """Return a symmetric matrix, of which what is above the diagonal was not written."""
+    return below + np.tril(below, -1).T
+
+
+def sums_of(score: Array, bend: Array) -> Sums:
+    """Return number, sum of scores, of their products and of Hessians."""
+    return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
 
 
 def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | None:

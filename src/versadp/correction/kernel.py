@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_NEAR = 1024
-
 
 @summing
 def add_scores(m: Array, s: Array, weight: Array, record: NDArray[np.int64], out: Array) -> None:
@@ -217,41 +215,6 @@ def add_terms(
             for j in range(size):
                 for h in range(j + 1):
                     hessian[j, h] += b[j] * m[h] + b[h] * m[j]
-
-
-@summing
-def power_scores(
-    m: Array,
-    e: Array,
-    block: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    level: Array,
-    one_coin: Array,
-    shift: Array,
-    out: Array,
-) -> None:
-    """Write `m level`, and in noisy columns `e_j Σ_B one_coin e + shift_j` beside it, to `out` (p, n).
-
-    `m` is (p, n) and `e` (columns, n), B the block of a column; `columns` has for each coefficient its column, or -1
-    for a public one. A column at a time, and as many records as stay near the processor: such loops are vectorised.
-    """
-    along = np.empty((block.max() + 1, _NEAR))
-    for start in range(0, level.size, _NEAR):
-        own = slice(start, start + _NEAR)
-        along[:] = 0.0
-        for j in range(e.shape[0]):
-            part, total = e[j, own], along[block[j]]
-            for i in range(part.size):
-                total[i] += one_coin[j] * part[i]
-        for k in range(m.shape[0]):
-            j, row, near, into = columns[k], m[k, own], level[own], out[k, own]
-            if j < 0:
-                for i in range(row.size):
-                    into[i] = row[i] * near[i]
-            else:
-                part, total = e[j, own], along[block[j]]
-                for i in range(row.size):
-                    into[i] = row[i] * near[i] + part[i] * total[i] + shift[j]
 
 
 @summing

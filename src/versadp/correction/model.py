@@ -81,7 +81,7 @@ class Records:
         """Return some of the records."""
         public = {name: column[index] for name, column in self.public.items()}
         some = {name: None if (array := getattr(self, name)) is None else array[index] for name in _BY_RECORD}
-        released = None if self.released is None else self.released[:, index]
+        released = None if self.released is None else self.released.take(index, axis=1)
         scaled = self.scaled if callable(self.scaled) else self.scaled[index]
         return replace(self, scaled=scaled, public=public, released=released, before=None, **some)
 

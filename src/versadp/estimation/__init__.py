@@ -6,7 +6,7 @@ from versadp.estimation.family import Family, Form, Moments, Source
 from versadp.estimation.inversion import Question, distribution, invert
 from versadp.estimation.judging import Asked, judged, score_sets
 from versadp.estimation.likelihoodset import LikelihoodSet, likelihood_set
-from versadp.estimation.newton import Fit, SolveResult, solve
+from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.scoreset import ScoreSet
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
@@ -36,4 +36,5 @@ __all__ = [
     "score_sets",
     "solve",
     "start",
+    "zero_of_line",
 ]

@@ -201,7 +201,8 @@ def last_steps(family: Family, theta: Array, mix: Array, groups: Groups) -> Fit:
         before = step.move if near and not turned else pace * step.move
         theta = theta + before
         if near:
-            weights = dict(zip(family.names, mix[0].tolist(), strict=True))
+            several = len(family.names) > 1
+            weights = dict(zip(family.names, mix[0].tolist(), strict=True)) if several else {}
             return Fit(theta, step.cov, Outcome.CONVERGED, moments.n, weights, mix, moments.hessian)
     return Fit.failed(theta, Outcome.ITERATIONS, family.source.rows)
 

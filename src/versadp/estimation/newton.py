@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.estimation.family import evaluated
 from versadp.estimation.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.estimation.curve import Curve
-    from versadp.estimation.family import Family, Moments
+    from versadp.estimation.family import Family, Form, Moments, Prepared
     from versadp.estimation.scoreset import ScoreSet
 
     Array = NDArray[np.float64]
@@ -157,6 +158,30 @@ def solve(
         if not np.isfinite(theta).all() or np.linalg.norm(theta) > reach:
             return SolveResult(theta, now, Outcome.DIVERGED)
     return SolveResult(theta, now, Outcome.ITERATIONS)
+
+
+def zero_of_line(family: Family) -> Array | None:
+    """Return where a score that is linear in the coefficients is zero; None if it is no minimum."""
+    score, hessian = family.total(ScoreLine(family.forms, family.size))
+    if not definite(hessian):
+        return None
+    return np.asarray(-np.linalg.solve(hessian, score))
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """What one pass asks of some records whose scores are linear in the coefficients."""
+
+    forms: tuple[Form, ...]
+    size: int
+
+    def sums(self, prepared: Prepared) -> tuple[Array, Array]:
+        """Return the sums of scores at 0, and of Hessians."""
+        form, nowhere = self.forms[0], np.zeros(self.size)
+        if hasattr(form, "score_line"):  # a closed form knows it from sums of columns
+            return form.score_line(prepared[0], nowhere)  # type: ignore[no-any-return] # forms need not have it
+        score, hessian = evaluated(self.forms, prepared, nowhere, np.ones((1, 1)), hessian=True)
+        return score.sum(axis=(0, 1)), hessian
 
 
 def _metric(hessian: Array, score: Array) -> float:

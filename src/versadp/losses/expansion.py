@@ -64,3 +64,8 @@ class Expansion:
     blur: float = 0.0
     shift: float = 0.0
     held: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def is_quadratic(self) -> bool:
+        """True if there are powers alone: then the score is linear in the coefficients."""
+        return not (self.weights or self.odd or self.aside)

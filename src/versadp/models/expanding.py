@@ -92,7 +92,7 @@ def _is_convex(moments: Moments) -> bool:
 
 def serves(problem: Problem, sample: Records, theta: Array) -> bool:
     """Tell whether the index lies at a theta where the series of a problem was made for."""
-    form = _form(problem)
+    form = None if problem.expansion is None else _form(problem)
     if form is None or problem.expansion is None:
         return True
     low, high = problem.expansion.interval

@@ -25,6 +25,7 @@ from versadp.estimation import (
     judged,
     last_steps,
     solve,
+    zero_of_line,
 )
 from versadp.estimation import start as plain_fit
 from versadp.losses import as_loss
@@ -37,7 +38,7 @@ from versadp.models.further import Further, recounted
 from versadp.models.given import vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
-from versadp.models.methods import METHODS, forms_of
+from versadp.models.methods import METHODS, closed_now, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.projecting import begun, raised, without_kinks
 from versadp.models.quantile import smoothed_quantile
@@ -195,10 +196,10 @@ def fit(
         study = make_study(opened, formula, minimised, weights=weights, **about)
         size = None if begin is None else begin.size
         free = extension is None and method in {"efficient", "naive"}
-        keep = not (is_far(runner) and study.release.on_disk)  # who is far reads for itself
+        keeper = None if is_far(runner) and study.release.on_disk else runner  # who is far reads for itself
 
         def problem() -> Problem:
-            made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free, keep=keep)
+            made = make_problem(study.release, study.formula, minimised, study.weights, size, free=free, keeper=keeper)
             return made if study.labels is None else replace(made, source=made.source.labelled(study.labels))
 
         first = problem()
@@ -297,6 +298,8 @@ def _attempt(
 ) -> tuple[Fit, Problem, Asked]:
     model, units, rows = problem.model, problem.units, problem.source.rows
     sample, line = seen
+    if choice.is_free and begin is None and (solved := _at_once(problem, choice, sample)) is not None:
+        return solved
     if isinstance(model, CustomModel):
         assert begin is not None
         theta = descend(model, units, sample, begin) if descending else begin
@@ -320,14 +323,7 @@ def _attempt(
         theta = first.theta if first.converged else theta
         problem = raised(problem, theta, sample, choice.engine, seed=choice.seed, line=line)
     family, small = _families(problem, choice, sample)
-    # a series bends everywhere, whatever it is the series of
-    bends = not isinstance(model, CustomModel) and (problem.expansion is not None or not model.loss.kinked)
-    groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
-    tested = small if rows > SAMPLE_ROWS else family
-    few = _part(family, sample, choice.seed)
-    noisy = choice.method == "efficient" and bool(problem.blocks)
-    smooth = bends and bool(getattr(model.loss, "smooth", False))
-    asked = Asked(family, few, tested, small, problem.scale, groups, theta, bends, _scarce(model, line), noisy, smooth)
+    asked = _asked(problem, choice, (sample, line), (family, small), theta)
     if choice.method == "efficient" and len(family.names) > 1:
         again = _rehearsal(problem, choice, sample) if family.size == 1 and rows <= REHEARSE_BELOW else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked
@@ -335,6 +331,40 @@ def _attempt(
     if found.converged and not serves(problem, sample, found.theta):
         found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
     return replace(found, cov=problem.widened(found.cov)), problem, asked
+
+
+def _at_once(problem: Problem, choice: _Choice, sample: Records) -> tuple[Fit, Problem, Asked] | None:
+    """Return the fit of a score that is linear in the coefficients; None if it is not, or has no minimum.
+
+    Nobody need know where to begin, nor look at a part of the records first.
+    """
+    if isinstance(problem.model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
+        return None
+    form, powers = closed_now(problem), problem.model.loss.expansion()
+    if form is None or powers is None or not powers.is_quadratic:
+        return None
+    family = Family((form,), problem.source, problem.model.size, choice.engine, choice.seed)
+    theta = zero_of_line(family)
+    if theta is None:
+        return None
+    found = last_steps(family, theta, np.ones((1, 1)), (np.arange(family.size),))
+    asked = _asked(problem, choice, (sample, None), (family, family), theta)
+    return (found, problem, asked) if found.converged else None
+
+
+def _asked(
+    problem: Problem, choice: _Choice, seen: tuple[Records, Line | None], families: tuple[Family, Family], theta: Array
+) -> Asked:
+    """Return what will be asked of a fit by the members over all records, and over few, from a start."""
+    model, (sample, line), (family, small) = problem.model, seen, families
+    # a series bends everywhere, whatever it is the series of
+    bends = not isinstance(model, CustomModel) and (problem.expansion is not None or not model.loss.kinked)
+    groups = problem.groups if len(family.names) > 1 else (np.arange(theta.size),)
+    tested = small if problem.source.rows > SAMPLE_ROWS else family
+    few = _part(family, sample, choice.seed)
+    noisy = choice.method == "efficient" and bool(problem.blocks)
+    smooth = bends and bool(getattr(model.loss, "smooth", False))
+    return Asked(family, few, tested, small, problem.scale, groups, theta, bends, _scarce(model, line), noisy, smooth)
 
 
 def _scarce(model: Any, line: Line | None) -> bool:

@@ -25,7 +25,7 @@ from versadp.correction import (
     ShareModel,
 )
 from versadp.correction.model import finite
-from versadp.engine import is_far
+from versadp.engine import Serial, is_far, nearby
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Question
 from versadp.formula.design import CODED, MIXED, PUBLIC, Design, make_design
@@ -148,7 +148,7 @@ class Problem:
         if engine is not None and is_far(engine) and self.source.travels:  # and who is far reads them next
             taken = engine.map(self.source.take_and_keep, asked)
         else:
-            taken = map(self.source.take, asked)
+            taken = nearby(engine or Serial()).map(self.source.take, asked)
         together = Records.joined([lot for lots in taken for lot in lots])
         # a part is in random order; all of the records are in their own
         return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
@@ -172,7 +172,7 @@ def make_problem(
     size: int | None,
     *,
     free: bool = True,
-    keep: bool = True,
+    keeper: Engine | None = Serial(),  # noqa: B008 - which nobody can change
     known: Known = Known(),  # noqa: B008 - which nobody can change
 ) -> Problem:
     """Return the problem of fitting a loss to a release.
@@ -189,13 +189,13 @@ def make_problem(
         Number of parameters of a user's loss.
     free : bool
         True if the form of the correction is ours to choose.
-    keep : bool
-        Read records of moderate size once and keep them.
+    keeper : Engine or None
+        Who reads records of moderate size, once, to be kept; None if nobody does.
     known : Known
         What records that are not in this release have shown.
     """
     problem = _made(release, formula, loss, weights, size, free=free, known=known)
-    return replace(problem, source=problem.source.kept()) if keep else problem
+    return problem if keeper is None else replace(problem, source=problem.source.kept(keeper))
 
 
 def _made(

@@ -146,11 +146,12 @@ def _test(answer: Answer, method: str) -> SpecificationTest | None:
 
 def _cut(answer: Answer) -> float | None:
     """Return how likely it is, at most, that noisy columns lack the values that they lack; None where none can tell."""
-    z, units = answer.sample.z, answer.problem.units
+    sample, units = answer.sample, answer.problem.units
     if units.exact_rate is not None:
-        cut = cut_chance(z, units)
+        cut = cut_chance(sample.z, units)
         return cut if answer.fit.contrasts is not None or cut < LEVEL else None
-    z = z[:: max(1, len(z) // LOOKED)]  # of all of them: who has the records may have sorted them
+    # of all of them: who has the records may have sorted them
+    z = sample.take(np.arange(0, sample.rows, max(1, sample.rows // LOOKED))).z
     columns = {name: z[:, j] * units.unit[j] + units.centre[j] for j, name in enumerate(units.names)}
     return lacking_chance(answer.problem.blocks, columns)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.correction.model import Records, finite
+from versadp.engine import nearby
 from versadp.estimation.family import KEEPER
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
 from versadp.release.path.dates import from_dates
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from versadp.engine import Engine
     from versadp.formula.design import Design
     from versadp.formula.terms import Terms
     from versadp.noise.units import Units
@@ -78,8 +80,8 @@ class Reader:
         noisy = (self.codes[name][0] if name in self.codes else name for name in self.units.names)
         return list(dict.fromkeys([*noisy, *self.public]))
 
-    def records(self, table: Any, weight: Array | None) -> Records:
-        """Return records in the units of the fit."""
+    def records(self, table: Any, weight: Array | None, space: Array) -> Records:
+        """Return records in the units of the fit; noisy columns that stay as they are, in a space (dim, n) for them."""
         noisy = [self._noisy(table, name) for name in self.units.names]
         public = {name: values_of(table.column(name)) for name in self.public}
         rows = table.num_rows
@@ -91,8 +93,9 @@ class Reader:
             response = self.coding(finite(self.design.response_at(public)))
         if not self.raw:
             return Records(self.units.from_columns(noisy, rows), public, design, response, weight)
-        released = np.array(noisy).reshape(self.units.dim, rows)
-        return Records(partial(_scaled, self.units), public, design, response, weight, released)
+        for column, into in zip(noisy, space, strict=True):
+            into[:] = column
+        return Records(partial(_scaled, self.units), public, design, response, weight, space)
 
     def _noisy(self, table: Any, name: str) -> Array:
         if name in self.dates:
@@ -171,15 +174,17 @@ class ReleaseSource:
             number += -(-handle.rows // LOT_ROWS)
         return numbered
 
-    def read(self, item: Numbered) -> Iterator[tuple[int, Records]]:
-        """Yield the records of a handle, lot by lot, each with its number."""
+    def read(self, item: Numbered, space: Array | None = None) -> Iterator[tuple[int, Records]]:
+        """Yield the records of a handle, lot by lot, each with its number; their noisy columns may have a space."""
         if (kept := KEEPER.pop(self._name, item.number)) is not None:
             yield from kept
             return
         table = self.release.read(item.handle, self.reader.columns)
+        space = self._space(item.handle.rows) if space is None else space
         for k, start in enumerate(range(0, item.handle.rows, LOT_ROWS)):
             some, own = table.slice(start, LOT_ROWS).combine_chunks(), slice(start, start + LOT_ROWS)
-            records = self.reader.records(some, None if item.weights is None else item.weights[own])
+            lot = space[own].reshape(space.shape[1], some.num_rows)
+            records = self.reader.records(some, None if item.weights is None else item.weights[own], lot)
             records = replace(records, before=item.handle.first + start)
             yield item.number + k, records if item.labels is None else replace(records, label=item.labels[own])
 
@@ -191,11 +196,22 @@ class ReleaseSource:
         """Return the same records, each with a label."""
         return replace(self, labels=labels, _name=secrets.token_hex(8))
 
-    def kept(self) -> MemorySource | ReleaseSource:
-        """Return the same records in memory, if they are not too many."""
+    def kept(self, engine: Engine) -> MemorySource | ReleaseSource:
+        """Return the same records in memory, if they are not too many; an engine reads them."""
         if self.rows * len(self.reader.columns) > KEPT_CELLS:
             return self
-        return MemorySource(tuple(records for item in self.handles() for _, records in self.read(item)))
+        # for all at once: systems give much memory in large pages, and so in a fraction of the time
+        read = nearby(engine).map(partial(self._lots, self._space(self.rows)), self.handles())
+        return MemorySource(tuple(lot for lots in read for lot in lots))
+
+    def _lots(self, space: Array, item: Numbered) -> list[Records]:
+        """Return the records of a handle, lot by lot, in their part of a space for all records."""
+        own = space[item.handle.first : item.handle.first + item.handle.rows]
+        return [records for _, records in self.read(item, own)]
+
+    def _space(self, rows: int) -> Array:
+        """Return where the noisy columns of some records may be written; what is not written takes no memory."""
+        return np.empty((rows, self.reader.units.dim))
 
     def sizes(self, item: Numbered) -> list[int]:
         """Return how many records the lots of a handle have, without reading them."""
@@ -247,7 +263,7 @@ class MemorySource:
 
     take_and_keep = take
 
-    def kept(self) -> MemorySource:
+    def kept(self, engine: Engine) -> MemorySource:  # noqa: ARG002 - nothing is left to read
         """Return the same."""
         return self
 
@@ -265,8 +281,9 @@ def _scaled(units: Units, released: Array) -> Array:
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
-    """Return a column of numbers, or of true and false, as floats."""
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    """Return a column of numbers, or of true and false, as floats; one that is whole is not copied."""
+    chunks = getattr(column, "chunks", [column])
+    whole = chunks[0] if len(chunks) == 1 else column.combine_chunks()
     return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +46,7 @@ ASKED = 8  # requests to a store at a time
 # parts whose bytes this process has looked at, each with the opening of its folder: a folder that is opened anew is
 # looked at anew, copies of one that were sent to a process are not
 _checked: set[tuple[str, str]] = set()
+_checking: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)  # threads that want the same part wait for one
 
 
 class _Reading:
@@ -158,7 +161,8 @@ class Folder:
         if part is None:
             raise ParameterError(f"the release has no part {handle.file!r}", hint="take handles from this folder")
         with _Reading(), self._file(part) as file:
-            table = unpacked(file.read_row_group(handle.group, columns=names))
+            # in this thread: whoever wants more reads several handles at a time
+            table = unpacked(file.read_row_group(handle.group, columns=names, use_threads=False))
         if table.num_rows != handle.rows:  # its footer was another when handles were made
             raise spoilt(f"{part.name} was changed after release")
         return table if names is None else table.select(names)
@@ -176,10 +180,11 @@ class Folder:
 
     def _check(self, part: PartFile) -> Any:
         """Return the part, or where it is, once its bytes are what the manifest says."""
-        if (self._opening, part.name) in _checked:
-            return self.shelf.again(part)
-        _check_footer(part, footer_of(part, self.shelf.opened(part)), self.mechanism.schema.columns)
-        _checked.add((self._opening, part.name))
+        own = self._opening, part.name
+        with _checking[own]:
+            if own not in _checked:
+                _check_footer(part, footer_of(part, self.shelf.opened(part)), self.mechanism.schema.columns)
+                _checked.add(own)
         return self.shelf.again(part)
 
 
