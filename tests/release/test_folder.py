@@ -3,9 +3,11 @@
 import hashlib
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -288,6 +290,34 @@ def test_a_folder_that_is_opened_anew_is_checked_anew(saved):
     part.unlink()
     with pytest.raises(ReleaseError, match="changed after release"):
         second.read_handle(Handle("part-00001.parquet", 0, 700, 300))
+
+
+def test_a_part_may_be_read_while_its_digest_is_taken_and_is_refused_all_the_same(saved, monkeypatch):
+    folder, digest = open_folder(saved), folders.PartFile.is_intact
+    begun, read = Event(), Event()
+
+    def slowly(part, place):
+        begun.set()
+        assert read.wait(20)
+        return digest(part, place)
+
+    monkeypatch.setattr(folders.PartFile, "is_intact", slowly)
+    ahead, handles = replace(folder, ahead=True), folder.handles()
+    with ThreadPoolExecutor(1) as other:
+        taken = other.submit(ahead.read_handle, handles[0])
+        assert begun.wait(20)
+        assert ahead.read_handle(handles[1]).num_rows == 300  # before the digest is there
+        read.set()
+        assert taken.result().num_rows == 300
+        ahead.check()
+
+
+def test_a_fit_refuses_a_part_that_was_changed_however_it_is_read(saved):
+    part = saved / "part-00001.parquet"
+    part.write_bytes(part.read_bytes().replace(b"parquet-cpp-arrow version", b"PARQUET-CPP-ARROW VERSION"))
+    for engine in ("serial", "threads"):
+        with pytest.raises(ReleaseError, match=r"part-00001\.parquet was changed after release"):
+            vdp.fit(saved, "t ~ x", engine=engine)
 
 
 def test_handles_are_read_in_other_processes(saved, monkeypatch):

@@ -178,6 +178,8 @@ MOVED = (
     "private response, check",
     "quantile 0.3",
     "large median",
+    "large squared",  # later records get as many draws as their place among all of them asks for
+    "large logistic",
 )
 # fits whose curvature does not stand out from its sampling error: estimates of version 1 that could not be trusted, and
 # one that had none. The analytic correction of a count stops short of B = 1, where its variance is infinite

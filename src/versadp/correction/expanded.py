@@ -17,7 +17,6 @@ response that turns waves too is one more column with a slope of its own, or one
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy as np
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
 from versadp.correction.wave_kernel import add_waves, wave_values
+from versadp.engine.once import once
 from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
 
@@ -67,12 +67,12 @@ class Seen:
         """Weights of the records."""
         return self.records.weight
 
-    @cached_property
+    @once
     def total(self) -> float:
         """Sum of weights."""
         return float(self.records.rows if self.weight is None else self.weight.sum())
 
-    @cached_property
+    @once
     def _both(self) -> Array:
         """Public columns, and released ones around the blocks' centres."""
         public, released, (origin, unit) = self.form.public(self.records).T, self.records.released, self.form.place
@@ -94,7 +94,7 @@ class Seen:
         """Released columns around the blocks' centres, (dim, n)."""
         return self._both[-self.form.units.dim :]
 
-    @cached_property
+    @once
     def m(self) -> Array:
         """Corrected design, (n, p), column by column."""
         model, (centre, weight, _, _) = self.form.model, self.form.inverse
@@ -105,20 +105,20 @@ class Seen:
             rows[k] += centre[j]
         return rows.T
 
-    @cached_property
+    @once
     def y(self) -> Array:
         """Corrected response, (n,)."""
         model, (centre, weight, _, _) = self.form.model, self.form.inverse
         at, (origin, scale) = model.response, model.coding
         return model.target(self.records) if at < 0 else origin + scale * (self.e[at] * weight[at] + centre[at])
 
-    @cached_property
+    @once
     def products(self) -> Array:
         """Sums of products of a constant, public columns, noisy ones and a public response, (q, q)."""
         column_products(self.columns, out := np.zeros((self.form.width, self.form.width)))
         return whole(out)
 
-    @cached_property
+    @once
     def squares(self) -> Array:
         """Sum of corrected products of the design, (p, p)."""
         return self.form.squares(self.products)
@@ -159,7 +159,7 @@ class Expanded:
         """Numbers that are kept for a record."""
         return self.units.dim + self.model.size + 2
 
-    @cached_property
+    @once
     def inverse(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:
         """Centres, weights and shift in the units of the fit, and the block of each column."""
         unit, size = self.units.unit, self.units.dim
@@ -206,7 +206,7 @@ class Expanded:
         """How many columns that are, q."""
         return int(self.noisy.stop) + self.public_response
 
-    @cached_property
+    @once
     def _turn(self) -> Array:
         """The corrected design, as it is made of all columns, (p, q)."""
         model, (centre, weight, _, _) = self.model, self.inverse

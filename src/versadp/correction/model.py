@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp.correction.kernel import add_scores, weighted_squares
+from versadp.engine.once import once
 from versadp.errors import ParameterError
 from versadp.losses.differentiation import differences
 
@@ -69,7 +69,7 @@ class Records:
         """Number of records."""
         return len(self.z) if self.released is None else self.released.shape[1]
 
-    @cached_property
+    @once
     def z(self) -> Array:
         """The noisy columns in the units of the fit."""
         if not callable(self.scaled):

@@ -12,12 +12,12 @@ something noisy, `m_j = a_j b_j`, give index and score by matrix products too:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp.correction.model import FormulaModel, IndexModel, LinearModel, finite, levels_at
+from versadp.engine.once import once
 from versadp.formula.terms import Terms
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Projected:
         """Numbers that are kept for a record."""
         return len(self.projection.indices) + self.model.size
 
-    @cached_property
+    @once
     def z(self) -> Array:
         """The points in the units of the fit."""
         return np.asarray((self.projection.points - self.units.centre) / self.units.unit)
 
-    @cached_property
+    @once
     def factors(self) -> Factors | None:
         """The design taken apart, where each of its terms is something public times something noisy."""
         return factors_of(self.model, self.units, self.z)
@@ -134,7 +134,7 @@ class Spots:
         """Number of records."""
         return len(self.psi)
 
-    @cached_property
+    @once
     def record(self) -> NDArray[np.int64]:
         """Whose each point is."""
         return np.repeat(np.arange(self.n), self.form.projection.size)
@@ -162,7 +162,7 @@ class Spots:
             return self._by_factors(theta, hessian=hessian)
         return self._one_by_one(theta, hessian=hessian)
 
-    @cached_property
+    @once
     def _grouped(self) -> tuple[NDArray[np.int64], Array, list[tuple[NDArray[np.int64], Any]]]:
         """Records sorted by kind, the weight of each point of each kind, and what the model makes of some kinds."""
         assert self.first is not None
@@ -207,7 +207,7 @@ class Spots:
             bend += model.add_up(rows, theta, weight.reshape(1, -1), record, score[some], hessian=hessian)
         return score[:, 0], bend
 
-    @cached_property
+    @once
     def _open(self) -> Array:
         assert self.form.factors is not None
         return self.form.factors.of(self.form.model, self.records)

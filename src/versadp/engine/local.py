@@ -66,7 +66,7 @@ class Pool:
         inputs.whole("workers", self.workers, 1)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for each item, in order, with one item more under way than there are workers."""
+        """Yield `function(item)` for each item, in order, with at most two items a worker under way."""
         if isinstance(items, list) and len(items) == 1:  # nothing to share out
             yield function(items[0])
             return
@@ -75,7 +75,7 @@ class Pool:
         try:
             for item in items:
                 waiting.append(executor.submit(function, item))
-                if len(waiting) > self.workers:
+                if len(waiting) >= 2 * self.workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

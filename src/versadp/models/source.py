@@ -16,8 +16,10 @@ import numpy as np
 from versadp.correction.model import Records, finite
 from versadp.engine import nearby
 from versadp.estimation.family import KEEPER
+from versadp.release.folder.folder import Folder
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
 from versadp.release.path.dates import from_dates
+from versadp.release.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from versadp.formula.terms import Terms
     from versadp.noise.units import Units
     from versadp.release.folder.folder import Handle
-    from versadp.release.release import Release
     from versadp.schema import Dates
 
     Array = NDArray[np.float64]
@@ -201,8 +202,13 @@ class ReleaseSource:
         if self.rows * len(self.reader.columns) > KEPT_CELLS:
             return self
         # for all at once: systems give much memory in large pages, and so in a fraction of the time
-        read = nearby(engine).map(partial(self._lots, self._space(self.rows)), self.handles())
-        return MemorySource(tuple(lot for lots in read for lot in lots))
+        space, (ahead, check) = self._space(self.rows), _ahead(self.release)
+        try:  # while one thread takes the digest of a part, others unpack it
+            lots = replace(self, release=ahead)._lots  # noqa: SLF001 - the same source, read sooner
+            read = nearby(engine).map(partial(lots, space), self.handles())
+            return MemorySource(tuple(lot for several in read for lot in several))
+        finally:
+            check()  # nobody has seen them before; and what is wrong with them may be that they are others
 
     def _lots(self, space: Array, item: Numbered) -> list[Records]:
         """Return the records of a handle, lot by lot, in their part of a space for all records."""
@@ -272,6 +278,15 @@ class MemorySource:
         ends = np.cumsum([lot.rows for lot in self.lots])[:-1]
         parts = zip(self.lots, np.split(labels, ends), strict=True)
         return MemorySource(tuple(replace(lot, label=own) for lot, own in parts))
+
+
+def _ahead(release: Release) -> tuple[Release, Callable[[], None]]:
+    """Return the same release, whose parts may be read while their digests are taken, and what checks them all."""
+    source = release._source  # noqa: SLF001 - where its records are
+    if not isinstance(source, Folder):
+        return release, lambda: None
+    parts = replace(source, ahead=True)
+    return Release(parts, release.mechanism, insecure=release.insecure, order=release.order), parts.check
 
 
 def _scaled(units: Units, released: Array) -> Array:

@@ -91,6 +91,7 @@ class Folder:
     shelf: OnDisk | InStore
     manifest: Manifest
     _opening: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
+    ahead: bool = field(default=False, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as a name: whoever works on it reads the manifest, once, and refuses another than this."""
@@ -160,7 +161,7 @@ class Folder:
         part = next((part for part in self.manifest.parts if part.name == handle.file), None)
         if part is None:
             raise ParameterError(f"the release has no part {handle.file!r}", hint="take handles from this folder")
-        with _Reading(), self._file(part) as file:
+        with _Reading(), self._opened(self._at_hand(part) if self.ahead else self._check(part)) as file:
             # in this thread: whoever wants more reads several handles at a time
             table = unpacked(file.read_row_group(handle.group, columns=names, use_threads=False))
         if table.num_rows != handle.rows:  # its footer was another when handles were made
@@ -174,9 +175,24 @@ class Folder:
                 raise ParameterError(f"the release has no column {name!r}", hint="columns are those of the schema")
         return None if columns is None else list(columns)
 
+    def check(self) -> None:
+        """Refuse parts whose bytes are not what the manifest says; what was checked already is not read again."""
+        with _Reading():
+            for part in self.manifest.parts:
+                self._check(part)
+
     def _file(self, part: PartFile) -> pq.ParquetFile:
+        """Open a part that is what the manifest says."""
+        return self._opened(self._check(part))
+
+    def _opened(self, part: Any) -> pq.ParquetFile:
         """Open a part; texts stay in their dictionaries, each once, until it is known how long they are together."""
-        return pq.ParquetFile(self._check(part), read_dictionary=list(self.mechanism.schema.columns))
+        return pq.ParquetFile(part, read_dictionary=list(self.mechanism.schema.columns))
+
+    def _at_hand(self, part: PartFile) -> Any:
+        """Return the part, or where it is: at once if another thread is taking its digest, else once it is checked."""
+        taken = not self.shelf.slow and _checking[self._opening, part.name].locked()
+        return self.shelf.again(part) if taken else self._check(part)
 
     def _check(self, part: PartFile) -> Any:
         """Return the part, or where it is, once its bytes are what the manifest says."""
