@@ -101,10 +101,10 @@ def test_bad_units(unit):
 KEY = bytes(range(7, 39))
 
 
-def released(unit, rate=0.3):
+def released(unit, rate=0.3, rows=6000):
     """A skewed private response, in hundreds, times a unit: the same noise in each unit."""
     rng = np.random.default_rng(3)
-    x = rng.uniform(-1, 1, 6000)
+    x = rng.uniform(-1, 1, rows)
     y = np.clip(100 + 20 * x + rng.exponential(40, x.size), 0, 400)
     schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Bounded(0, 400)})
     frame = vdp.Mechanism(schema, scale=0.1, exact_rate=rate).release(pd.DataFrame({"x": x, "y": y}), key=KEY).frame
