@@ -11,6 +11,7 @@ import versadp as vdp
 from versadp.engine import Dask, Serial, as_engine, at_work, dask, is_far, nearby
 from versadp.engine.code import code_here, differing
 from versadp.errors import DataError, EngineError, MissingExtraError, ParameterError
+from versadp.release.folder.folder import Handle
 from versadp_tests.engine_work import fail_on_three, moments
 
 SCHEMA = vdp.Schema(
@@ -212,6 +213,15 @@ def test_short_items_are_sent_together_and_the_last_are_shared_out():
     assert (sum(sizes), sizes[0], max(sizes), sizes[-1]) == (100, 1, 8, 1)
     assert max(bundled(range(1000), {}, 4, 0.0)) == dask.TOGETHER
     assert max(bundled(iter(range(1000)), {}, 4, 0.0)) == dask.TOGETHER  # of an unknown number
+
+
+def test_items_of_one_file_go_together_as_long_as_nothing_is_known_of_them():
+    handles = [Handle(f"part-{k // 8:05d}.parquet", k % 8, 0, 1) for k in range(40)]
+    files = [{pickle.loads(item.data).file for item in bundle.sealed} for bundle in dask._Bundles(handles, {}, 4)]
+    assert files[:2] == [{"part-00000.parquet"}, {"part-00001.parquet"}]
+    assert [len(names) for names in files] == [1] * len(files)
+    assert len(files) < 20
+    assert len(list(dask._Bundles(handles[:8], {}, 4))) == 4  # and yet there is something for everybody
 
 
 def test_items_that_were_with_different_workers_are_not_sent_together():

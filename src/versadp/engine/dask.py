@@ -188,14 +188,25 @@ class _Task(NamedTuple):
     bundle: _Bundle
 
 
+class _Item(NamedTuple):
+    """An item, sealed; whose records it has, wherever they are asked for; and which file they are in, if in one."""
+
+    sealed: Sealed
+    origin: int
+    file: Any
+
+
 class _Bundles:
-    """Items, as many together as are worth a task; all of one bundle were last with one worker."""
+    """Items, as many together as are worth a task; all of one bundle were last with one worker.
+
+    As long as nothing is known of them, items of one file go together: whoever reads one takes the digest of all of it.
+    """
 
     def __init__(self, items: Iterable[Any], did: Mapping[int, str], tasks: int) -> None:
         self._did, self._tasks = did, tasks
         self._left = length_hint(items, -1)
         self._items = iter(items)
-        self._next: tuple[Sealed, int] | None = self._read()
+        self._next: _Item | None = self._read()
         self._seconds = self._count = 0.0
 
     def took(self, seconds: float, items: int) -> None:
@@ -204,28 +215,29 @@ class _Bundles:
 
     def __iter__(self) -> Iterator[_Bundle]:
         while self._next is not None:
-            most = self._most()
-            bundle = [self._next]
-            last = self._did.get(self._next[1])
+            most, first = self._most(), self._next
+            bundle, last = [first], self._did.get(first.origin)
             self._next = self._read()
-            while self._next is not None and len(bundle) < most and self._did.get(self._next[1]) == last:
+            while self._next is not None and len(bundle) < most and self._goes_with(first, self._next):
                 bundle.append(self._next)
                 self._next = self._read()
-            yield _Bundle(tuple(item for item, _ in bundle), tuple(origin for _, origin in bundle), last)
+            yield _Bundle(tuple(item.sealed for item in bundle), tuple(item.origin for item in bundle), last)
+
+    def _goes_with(self, first: _Item, item: _Item) -> bool:
+        known = self._count > 0 or (first.file is not None and first.file == item.file)
+        return known and self._did.get(first.origin) == self._did.get(item.origin)
 
     def _most(self) -> int:
-        """Return how many items the next task may have: one, as long as nothing is known of them."""
-        if not self._count:
-            return 1
-        worth = WORTH * self._count / max(self._seconds, 1e-9)
+        """Return how many items the next task may have."""
+        worth = WORTH * self._count / max(self._seconds, 1e-9) if self._count else TOGETHER
         fair = worth if self._left < 0 else (self._left + 1) / self._tasks  # of what is left, for all who work
         return int(max(min(worth, fair, TOGETHER), 1))
 
-    def _read(self) -> tuple[Sealed, int] | None:
+    def _read(self) -> _Item | None:
         for item in self._items:
             self._left -= self._left > 0
             sealed = _sealed(item)
-            return sealed, hash(getattr(item, "origin", sealed))
+            return _Item(sealed, hash(getattr(item, "origin", sealed)), getattr(item, "file", None))
         return None
 
 

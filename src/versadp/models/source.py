@@ -131,6 +131,11 @@ class Numbered(NamedTuple):
         """Whose records these are, wherever they are asked for."""
         return self.handle.file, self.handle.group
 
+    @property
+    def file(self) -> str:
+        """Where they are."""
+        return self.handle.file
+
 
 class Asked(NamedTuple):
     """Some records of each lot of a handle."""
@@ -143,6 +148,11 @@ class Asked(NamedTuple):
         """Whose records these are."""
         origin: tuple[str, int] = self.item.origin
         return origin
+
+    @property
+    def file(self) -> str:
+        """Where they are."""
+        return str(self.item.file)
 
 
 @dataclass(frozen=True)
