@@ -221,7 +221,7 @@ def test_items_of_one_file_go_together_as_long_as_nothing_is_known_of_them():
     assert files[:2] == [{"part-00000.parquet"}, {"part-00001.parquet"}]
     assert [len(names) for names in files] == [1] * len(files)
     assert len(files) < 20
-    assert len(list(dask._Bundles(handles[:8], {}, 4))) == 4  # and yet there is something for everybody
+    assert len(list(dask._Bundles(handles[:8], {}, 4))) >= 4  # and yet there is something for everybody
 
 
 def test_items_that_were_with_different_workers_are_not_sent_together():
