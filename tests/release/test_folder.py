@@ -320,6 +320,21 @@ def test_a_fit_refuses_a_part_that_was_changed_however_it_is_read(saved):
             vdp.fit(saved, "t ~ x", engine=engine)
 
 
+def test_records_that_were_read_ahead_wait_for_a_digest_that_another_takes(saved):
+    """Somebody else is at it, and finds that the part was changed: who read it meanwhile must not use it."""
+    release = vdp.load(saved)
+    part, other = saved / "part-00000.parquet", folders._checking[release._source._opening, "part-00000.parquet"]
+    part.write_bytes(part.read_bytes().replace(b"parquet-cpp-arrow version", b"PARQUET-CPP-ARROW VERSION"))
+    with other, ThreadPoolExecutor(1) as thread:
+        found = thread.submit(vdp.fit, release, "t ~ x", engine="serial")
+        with pytest.raises(TimeoutError):
+            found.result(timeout=1)
+        other.release()
+        with pytest.raises(ReleaseError, match=r"part-00000\.parquet was changed after release"):
+            found.result(timeout=20)
+        other.acquire()
+
+
 def test_handles_are_read_in_other_processes(saved, monkeypatch):
     monkeypatch.chdir(saved.parent)
     folder = open_folder("released")

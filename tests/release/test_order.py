@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 
 import versadp as vdp
 from versadp.errors import ParameterError, ReleaseError
+from versadp.noise.words import SLAB_ROWS
+from versadp.release.files import run
 from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
+from versadp.release.folder import folder as folders
 from versadp.release.folder import parts
 from versadp.release.ledger.state import State
 from versadp.release.path.order import MOST_GROUPS, Alike, Order, count_alike, in_order, is_sorted, row_hash, row_order
@@ -121,6 +125,27 @@ def test_a_file_in_many_parts_is_sorted_as_one(tmp_path, monkeypatch, rows):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
     table = vdp.load(tmp_path / "one").frame
     assert is_sorted(dict(zip(table.column_names, table.columns, strict=True)))
+
+
+def test_runs_that_were_begun_longer_go_on(tmp_path, monkeypatch):
+    """Runs were as long as parts once: what was begun so is finished, and found to be complete, all the same."""
+    monkeypatch.setattr(folders, "PART_ROWS", 4 * SLAB_ROWS)
+    people(11 * SLAB_ROWS).to_parquet(tmp_path / "people.parquet", index=False)
+    release = partial(release_file, tmp_path / "people.parquet", tmp_path / "out", MECH, key=KEY, population="one")
+    with monkeypatch.context() as before:
+        before.setattr(run, "run_rows", int)
+        before.setattr(run.Run, "_sort", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release()
+    release()
+    release()
+    MECH.release(people(11 * SLAB_ROWS), key=KEY).save(tmp_path / "memory")
+    for path in (tmp_path / "memory").iterdir():
+        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 # who is alike --------------------------------------------------------------------------------------------------------

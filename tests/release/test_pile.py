@@ -1,5 +1,10 @@
 """Rows on a pile: found, merged and compared as a plain list of them would be, in memory and in files."""
 
+import json
+import pickle
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import versadp as vdp
+from versadp.errors import KeyMaterialError
+from versadp.noise.words import SLAB_ROWS
+from versadp.release.files.pieces import Screen
+from versadp.release.folder import folder as folders
 from versadp.release.ledger import pile as piles
+from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.people import Distinct, People
 from versadp.release.ledger.pile import Pile, RowsOnDisk
 
@@ -123,3 +133,28 @@ def test_people_in_files_are_recognised_repeated_and_charged(on_disk):
     assert charged.charged == 110
     again = vdp.append_file(on_disk / "out", on_disk / "changed.csv", again="charge", **where)
     assert (again.new, again.skipped, again.charged) == (0, 110, 0)
+
+
+def test_who_comes_twice_is_noticed_before_much_is_written(tmp_path, monkeypatch):
+    """And of what was given up the ledger keeps nobody."""
+    monkeypatch.setattr(folders, "PART_ROWS", 2 * SLAB_ROWS)
+    mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(0, 100)}, id="person"), scale=0.25, exact_rate=0.2)
+    person = np.arange(12 * SLAB_ROWS)
+    person[SLAB_ROWS + 5] = 3
+    pd.DataFrame({"person": person, "age": person % 90}).to_parquet(tmp_path / "all.parquet")
+    for _ in range(2):
+        with pytest.raises(vdp.errors.DataError, match="repeats people in 1 rows"):
+            vdp.release_file(
+                tmp_path / "all.parquet", tmp_path / "out", mech, state=tmp_path / "keys", batch_rows=SLAB_ROWS
+            )
+    with closing(sqlite3.connect(tmp_path / "keys" / LEDGER)) as ledger:
+        assert ledger.execute("SELECT count(*) FROM people").fetchone() == (0,)
+        parts = [body for (body,) in ledger.execute("SELECT body FROM entries") if json.loads(body)["kind"] == "part"]
+    assert len(parts) <= 2  # of twelve, twice
+
+
+def test_a_screen_is_not_sent_anywhere():
+    screen = Screen(None, b"secret", "release", (1, 0), None, None, "refuse")
+    with pytest.raises(KeyMaterialError, match="cannot be pickled"):
+        pickle.dumps(screen)
+    assert "secret" not in repr(screen).replace("secrets", "")

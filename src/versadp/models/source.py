@@ -216,9 +216,12 @@ class ReleaseSource:
         try:  # while one thread takes the digest of a part, others unpack it
             lots = replace(self, release=ahead)._lots  # noqa: SLF001 - the same source, read sooner
             read = nearby(engine).map(partial(lots, space), self.handles())
-            return MemorySource(tuple(lot for several in read for lot in several))
-        finally:
-            check()  # nobody has seen them before; and what is wrong with them may be that they are others
+            found = MemorySource(tuple(lot for several in read for lot in several))
+        except Exception:
+            check()  # what is wrong with them may be that they are others
+            raise
+        check()  # nobody has seen them before
+        return found
 
     def _lots(self, space: Array, item: Numbered) -> list[Records]:
         """Return the records of a handle, lot by lot, in their part of a space for all records."""

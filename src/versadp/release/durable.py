@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from versadp.release.checkpoints import reached
@@ -42,10 +43,9 @@ def let_go(path: Path) -> None:
     """Say that a file need not stay in memory: many large ones would push out what is still to be read."""
     if hasattr(os, "posix_fadvise"):
         handle = os.open(path, os.O_RDONLY)
-        try:
+        with suppress(OSError):  # it is but advice
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(handle)
+        os.close(handle)
 
 
 def sync_folder(path: Path) -> None:

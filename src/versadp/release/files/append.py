@@ -132,11 +132,10 @@ def _open(state: State, place: Path) -> History:
 
 def _last_again(state: State, history: History, feed: Feed) -> int:
     """Return how many people a file has if they are just those of the last intake: then its command was run again."""
-    last = history.done[-1].number
+    last = history.name, history.done[-1].number
     then, now = Pile(2, state.folder), Pile(2, state.folder)
-    for part, rows in state.ledger.people(len(state.ledger.entries)):
-        if (part.release, part.intake) == (history.name, last):
-            then.add(rows[:, :2])
+    for _, rows in state.ledger.people({last}):
+        then.add(rows[:, :2])
     before, charge = exposure_before(state.ledger), history.begin.charge
     screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from versadp.errors import DataError, SpentError
+from versadp.errors import DataError, KeyMaterialError, SpentError
 from versadp.release.ledger.digests import people_rows
 from versadp.release.ledger.people import Distinct
 from versadp.release.path.table import read_table, survey
@@ -81,7 +81,7 @@ class Screen:
     """
 
     mechanism: Mechanism
-    key: bytes
+    key: bytes = field(repr=False)
     release: str
     charge: tuple[int, int]
     before: Exposure
@@ -90,6 +90,11 @@ class Screen:
     number: int = 0
     skipped: int = 0
     charged: int = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise KeyMaterialError(
+            "a screen holds secrets and cannot be pickled", hint="use the engine 'local' or 'serial'"
+        )
 
     def __call__(self, batches: Iterable[tuple[pa.RecordBatch, float]], engine: Engine) -> Iterator[Screened]:
         """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
@@ -108,7 +113,7 @@ class Screen:
             refused += int(known.sum()) if self.again == "refuse" else 0
             spent += int(over.sum())
             now.see(rows[:, 0])
-            if refused or spent:
+            if refused or spent or now.noticed:
                 continue  # to the end, for the whole count; nothing more is released
             self.skipped += int((~fresh).sum())
             self.charged += int(known.sum())

@@ -191,8 +191,10 @@ class Folder:
 
     def _at_hand(self, part: PartFile) -> Any:
         """Return the part, or where it is: at once if another thread is taking its digest, else once it is checked."""
-        taken = not self.shelf.slow and _checking[self._opening, part.name].locked()
-        return self.shelf.again(part) if taken else self._check(part)
+        if self.shelf.slow or not _checking[self._opening, part.name].locked():
+            return self._check(part)
+        _check_footer(part, self.shelf.footer(part), self.mechanism.schema.columns)
+        return self.shelf.again(part)
 
     def _check(self, part: PartFile) -> Any:
         """Return the part, or where it is, once its bytes are what the manifest says."""

@@ -137,8 +137,7 @@ def exposure_before(ledger: Ledger, entry: Begin | Append | None = None) -> Expo
                 steps[begun.release, begun.intake] = Charged(when, column, history.begin.charge, vouched)
 
     def read() -> Iterator[tuple[Charged, Rows]]:
-        for part, rows in ledger.people(end):
-            if (part.release, part.intake) in steps:
-                yield steps[part.release, part.intake], rows
+        for part, rows in ledger.people(steps):
+            yield steps[part.release, part.intake], rows
 
     return Exposure(steps.values(), read, ledger.folder)

@@ -25,12 +25,12 @@ from versadp.release.checkpoints import reached
 from versadp.release.durable import create, replace
 from versadp.release.ledger.database import Speaking, Transaction, connect, turned_back
 from versadp.release.ledger.digests import PERSON
-from versadp.release.ledger.entries import Entry, Part, read_entry
+from versadp.release.ledger.entries import Abandon, Entry, Part, read_entry
 from versadp.release.ledger.history import History, after
 from versadp.release.ledger.memory import recall, remember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -115,6 +115,9 @@ class Ledger:
             if self._last() != (len(self.entries), self._head):
                 raise StateError("another process wrote to the ledger in the meantime", hint="run the command again")
             self._database.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, text, head))
+            if isinstance(entry, Abandon):  # whom nobody has seen
+                given_up = entry.release, entry.intake
+                self._database.execute("DELETE FROM people WHERE release = ? AND batch = ?", given_up)
             if people is not None:
                 self._database.execute("INSERT INTO people VALUES (?, ?, ?, ?)", people)
             reached(f"before {entry.kind} commit")
@@ -124,10 +127,10 @@ class Ledger:
         remember(self._heads(1), number, head)
         reached(f"after {entry.kind} entry")
 
-    def people(self, end: int) -> Iterator[tuple[Part, NDArray[np.uint64]]]:
-        """Yield each part's entry and its people, one row a person, sorted by tag, of the first `end` entries."""
-        for entry in self.entries[:end]:
-            if not isinstance(entry, Part) or entry.people is None:
+    def people(self, wanted: Container[tuple[str, int]]) -> Iterator[tuple[Part, NDArray[np.uint64]]]:
+        """Yield each part's entry and its people, one row a person, sorted by tag, of some intakes of releases."""
+        for entry in self.entries:
+            if not isinstance(entry, Part) or entry.people is None or (entry.release, entry.intake) not in wanted:
                 continue
             place = (entry.release, entry.intake, entry.number)
             with Speaking():
@@ -189,7 +192,7 @@ class Ledger:
 
 
 def _bytes(people: NDArray[np.uint64]) -> memoryview:
-    return np.ascontiguousarray(people).data.cast("B")
+    return np.ascontiguousarray(people).reshape(-1).data.cast("B")
 
 
 def read_anchor(folder: Path) -> tuple[int, bytes]:

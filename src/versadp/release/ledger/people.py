@@ -102,10 +102,15 @@ class Distinct:
     >>> people.see(np.array([3, 4], np.uint64))
     >>> people.repeats()
     2
+
+    Who comes again soon is noticed at once, everybody when they are counted.
+
+    >>> people.noticed
+    True
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._pile, self._twice = Pile(1, folder), 0
+        self._pile, self._twice, self.noticed = Pile(1, folder), 0, False
 
     def see(self, tags: Rows) -> None:
         """See some people."""
@@ -113,6 +118,9 @@ class Distinct:
         new = np.append(True, ordered[1:] != ordered[:-1])[: len(tags)]
         self._twice += len(tags) - int(new.sum())
         self._pile.add(ordered[new, None])
+        if not self.noticed and len(tags):
+            among = self._pile.last
+            self.noticed = self._twice > 0 or bool(np.any(among[1:] == among[:-1]))
 
     def repeats(self) -> int:
         """Return how many were seen before."""

@@ -168,6 +168,11 @@ class Pile:
                     yield which + start, found
                 array.let_go()
 
+    @property
+    def last(self) -> Rows:
+        """What was put on it last, perhaps with more, in the order of tags; nothing if it went to disk."""
+        return self._arrays[-1].rows[: 0 if self._is_on_disk(-1) else None]
+
     def pieces(self) -> Iterator[Rows]:
         """Yield all rows, in the order of tags."""
         return _pieces(self._arrays)
