@@ -114,6 +114,7 @@ def test_hinge_loss(joint, private):
         assert off(vdp.fit(release, formula, loss="hinge", method="naive"), exact) > 5
 
 
+@pytest.mark.slow
 def test_six_columns_and_a_category():
     n, rng, levels = 40_000, np.random.default_rng(5), ["n", "e", "s"]
     x, g = covariates(n, 6), rng.integers(0, 3, n)

@@ -137,7 +137,10 @@ def test_members_and_weights_of_laplace_noise(formula, loss):
         assert np.abs((stiff - whole.theta) / error).max() < 0.1
 
 
-@pytest.mark.parametrize(("formula", "loss"), [("y ~ x + w", "squared"), ("c ~ x + w", "poisson")])
+@pytest.mark.parametrize(
+    ("formula", "loss"),
+    [("y ~ x + w", "squared"), pytest.param("c ~ x + w", "poisson", marks=pytest.mark.slow)],
+)
 def test_laplace_noise_in_a_folder_that_grows(formula, loss, tmp_path):
     """A lot of records has the draws that it had before others came, so that two updates meet the fit to everything."""
     mechanism = vdp.Mechanism(vdp.Schema(SCHEMA.columns, id="who"), scale=0.2, exact_rate=0.1)
