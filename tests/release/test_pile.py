@@ -140,7 +140,7 @@ def test_who_comes_twice_is_noticed_before_much_is_written(tmp_path, monkeypatch
     monkeypatch.setattr(folders, "PART_ROWS", 2 * SLAB_ROWS)
     mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(0, 100)}, id="person"), scale=0.25, exact_rate=0.2)
     person = np.arange(12 * SLAB_ROWS)
-    person[SLAB_ROWS + 5] = 3
+    person[5 * SLAB_ROWS + 5] = 3
     pd.DataFrame({"person": person, "age": person % 90}).to_parquet(tmp_path / "all.parquet")
     for _ in range(2):
         with pytest.raises(vdp.errors.DataError, match="repeats people in 1 rows"):
@@ -150,7 +150,7 @@ def test_who_comes_twice_is_noticed_before_much_is_written(tmp_path, monkeypatch
     with closing(sqlite3.connect(tmp_path / "keys" / LEDGER)) as ledger:
         assert ledger.execute("SELECT count(*) FROM people").fetchone() == (0,)
         parts = [body for (body,) in ledger.execute("SELECT body FROM entries") if json.loads(body)["kind"] == "part"]
-    assert len(parts) <= 2  # of twelve, twice
+    assert 0 < len(parts) <= 8  # of six, twice
 
 
 def test_a_screen_is_not_sent_anywhere():
