@@ -18,16 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_PIECE = 2**21  # threads meet between pieces
-
-
 def sha256(path: Path) -> str:
     """Return the digest of a file."""
-    digest, piece = hashlib.sha256(), bytearray(_PIECE)
-    with path.open("rb", buffering=0) as file:
-        while size := file.readinto(piece):
-            digest.update(memoryview(piece)[:size])
-    return digest.hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync_file(path: Path) -> None:
