@@ -8,7 +8,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
-import versadp  # noqa: E402
+import versadp  # noqa: E402 - after its folder is known
 
 project, author = "versadp", "the versadp authors"
 version = release = versadp.__version__

@@ -194,7 +194,7 @@ def test_folders_are_read_in_batches_and_not_named(release, tmp_path, monkeypatc
     for text in (str(tmp_path), "secret place", KEY.hex(), repr(KEY)):
         assert text not in html
     with pytest.raises(AssertionError):
-        vdp.load(place).frame  # noqa: B018
+        vdp.load(place).frame  # noqa: B018 - which reads it
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])

@@ -73,7 +73,7 @@ class Argument(ABC):
 class Index(Argument):
     """A natural loss: of the index, less `y u`."""
 
-    def reach(self, form: Any, seen: Any, low: float, high: float) -> tuple[float, float]:  # noqa: ARG002
+    def reach(self, form: Any, seen: Any, low: float, high: float) -> tuple[float, float]:  # noqa: ARG002 - as others do
         """Return the interval of the index."""
         return low, high
 
@@ -132,7 +132,7 @@ class Margin(Argument):
 
     response = 1.0
 
-    def reach(self, form: Any, seen: Any, low: float, high: float) -> tuple[float, float]:  # noqa: ARG002
+    def reach(self, form: Any, seen: Any, low: float, high: float) -> tuple[float, float]:  # noqa: ARG002 - as others do
         """Return the interval of the index and its mirror."""
         far = max(-low, high)
         return -far, far

@@ -226,7 +226,10 @@ class Spots:
         for some in self._slices():
             a, weight = self._open[some], form.projection.spots(self.psi[some])
             u = (a * beta) @ b.T
-            y = factors.response if factors.response is not None else self.records.response[some, None]  # type: ignore[index]
+            y = factors.response
+            if y is None:
+                assert self.records.response is not None
+                y = self.records.response[some, None]
             s, *bend = _shaped(model, u, y, 2 if hessian and not model.window else 1, model.bandwidth)
             score[some] = a * ((weight * s) @ b)
             if model.tilt is not None:

@@ -157,7 +157,7 @@ class Dask:
                 else:
                     self._did.update(dict.fromkeys(task.bundle.origins, worker))
                     bundles.took(seconds, len(found))
-                    return found  # type: ignore[no-any-return]
+                    return found  # type: ignore[no-any-return] # Dask has no types
                 alone = 0.0 if self._client.nthreads() else alone + _LOOK
             if alone >= PATIENCE:
                 raise EngineError(

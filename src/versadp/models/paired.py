@@ -118,7 +118,7 @@ class Paired:
         at = finite(terms.matrix(self.values or {"": np.zeros(self.support.size)}))
         tilted = len(self.groups.centre) if self.groups.rows is None else 0
         points = self.support.features(self.release.mechanism.schema)
-        return Likelihood(self.law, self.kinds, at, points, self.ends, self.groups.strata, tilted)  # type: ignore[arg-type]
+        return Likelihood(self.law, self.kinds, at, points, self.ends, self.groups.strata, tilted)  # type: ignore[arg-type] # three
 
     def start(self) -> Array:
         """Return where to start: all slopes 0."""

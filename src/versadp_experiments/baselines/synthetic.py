@@ -51,11 +51,11 @@ def _package() -> Iterator[Any]:
 def _seeded(draw: Callable[[], Any], rng: np.random.Generator) -> Any:
     """Return a drawing of a library that uses numpy's global generator, as a function of ours."""
     before = np.random.get_state()  # noqa: NPY002 (the library's, not ours)
-    np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
+    np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002 - the method draws from it
     try:
         return draw()
     finally:
-        np.random.set_state(before)  # noqa: NPY002
+        np.random.set_state(before)  # noqa: NPY002 - as it was found
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
+from versadp.release.ledger.digests import TAGGED
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.pile import Pile
 from versadp.release.ledger.state import State
@@ -133,9 +134,9 @@ def _open(state: State, place: Path) -> History:
 def _last_again(state: State, history: History, feed: Feed) -> int:
     """Return how many people a file has if they are just those of the last intake: then its command was run again."""
     last = history.name, history.done[-1].number
-    then, now = Pile(2, state.folder), Pile(2, state.folder)
+    then, now = Pile(TAGGED, state.folder), Pile(TAGGED, state.folder)
     for _, rows in state.ledger.people({last}):
-        then.add(rows[:, :2])
+        then.add(rows[:, :TAGGED])
     before, charge = exposure_before(state.ledger), history.begin.charge
     screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from versadp.errors import DataError, KeyMaterialError, SpentError
-from versadp.release.ledger.digests import people_rows
+from versadp.release.ledger.digests import TAGGED, people_rows
 from versadp.release.ledger.people import Distinct
 from versadp.release.path.table import read_table, survey
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.uint64]
 
-VERSION = 2  # the column of a piece's people that the ledger does not keep
+VERSION = TAGGED  # the column of a piece's people that the ledger does not keep
 
 
 @dataclass(frozen=True)

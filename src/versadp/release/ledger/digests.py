@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from versadp.release.path.table import Table
 
 
-PERSON = 4  # numbers that the ledger keeps of a person: tag, digest of the record, and a charge, which is two
+TAGGED = 2  # numbers that tell a person and their record: tag, and digest of the record
+PERSON = TAGGED + 2  # numbers that the ledger keeps of a person: these, and a charge
 
 
 class PartDigest:
@@ -75,7 +76,7 @@ def people_rows(ledger_key: bytes, release: str, table: Table, layout: Layout) -
     named = tags(cipher(mac(ledger_key, b"people")), table.names)
     public = [_public(ledger_key, array) for array in table.public.values()]
     digest = cipher(mac(ledger_key, b"record", release.encode()))
-    rows = np.empty((table.rows, 2), np.uint64)
+    rows = np.empty((table.rows, TAGGED), np.uint64)
     rows[:, 0] = named[:, 0]
     for start in range(0, table.rows, SLAB_ROWS):  # in steps, to need little memory
         some = slice(start, start + SLAB_ROWS)
@@ -88,8 +89,8 @@ def people_rows(ledger_key: bytes, release: str, table: Table, layout: Layout) -
 def charged_rows(people: NDArray[np.uint64], charge: tuple[int, int]) -> NDArray[np.uint64]:
     """Return what the ledger keeps of people: their rows, by tag, and what the release costs them."""
     rows = np.empty((len(people), PERSON), np.uint64)
-    rows[:, :2] = people[people[:, 0].argsort(), :2]
-    rows[:, 2:] = charge
+    rows[:, :TAGGED] = people[people[:, 0].argsort(), :TAGGED]
+    rows[:, TAGGED:] = charge
     return rows
 
 
