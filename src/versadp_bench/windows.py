@@ -121,7 +121,7 @@ def windows(rows: int = 1_000_000) -> Iterator[Figure]:
         with tempfile.TemporaryDirectory() as folder:
             kept = f"{folder}/released"
             release.save(kept)
-            reading, linear = best_times(partial(_read, kept), partial(vdp.fit, kept, row.formula), rounds=5)
+            reading, linear = best_times(partial(_read, kept), partial(vdp.fit, kept, row.formula), rounds=15)
         yield Figure(f"linear from windows, {unit} / reading", linear / reading, "ratio of times", 2, higher=False)
 
 

@@ -50,6 +50,8 @@ class Pool:
     ----------
     name : {"threads", "processes"}
     workers : int
+    ahead : int
+        How many items a worker may be given before the first of their results is taken: what memory they may have.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Pool:
 
     name: Literal["threads", "processes"]
     workers: int
+    ahead: int = 2
 
     def __post_init__(self) -> None:
         if self.name not in {"threads", "processes"}:
@@ -66,7 +69,7 @@ class Pool:
         inputs.whole("workers", self.workers, 1)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for each item, in order, with at most two items a worker under way."""
+        """Yield `function(item)` for each item, in order, with a few items a worker under way."""
         if isinstance(items, list) and len(items) == 1:  # nothing to share out
             yield function(items[0])
             return
@@ -75,7 +78,7 @@ class Pool:
         try:
             for item in items:
                 waiting.append(executor.submit(function, item))
-                if len(waiting) >= 2 * self.workers:
+                if len(waiting) >= self.ahead * self.workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

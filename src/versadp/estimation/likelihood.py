@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LARGE = 6.0  # squares of standardised numbers
+ALIKE = 4  # records of a kind, at least
 
 
 class Lot(NamedTuple):
@@ -51,6 +52,9 @@ class Lot(NamedTuple):
     stratum : array (n,) of int
     public : array (n, q)
         Public numbers that the law of the points may go with.
+    alike : pair of arrays of int, or None
+        Where many records have the same index at every point and the same public response: a record of each such kind,
+        and the kind of every record.
     """
 
     kernel: Array
@@ -59,6 +63,15 @@ class Lot(NamedTuple):
     mixed: Array
     stratum: NDArray[np.int64]
     public: Array
+    alike: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    def kinds(self) -> Lot:
+        """Return the records, knowing which of them are alike: what is the same for them is worked out once."""
+        if self.response is None or self.mixed.size:
+            return self
+        shown = np.column_stack([self.by_record, self.response])
+        _, first, kind = np.unique(shown, axis=0, return_index=True, return_inverse=True)
+        return self._replace(alike=(first, kind.ravel())) if ALIKE * first.size <= len(shown) else self
 
     def richer(self) -> Lot:
         """Return the records with squares of their public numbers, no larger than few records would have alone."""
@@ -132,7 +145,7 @@ class Likelihood:
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             seen, top, slope, by_scale = self._response(lot, theta, log_scale)
             tilt = self._tilt(lot, gamma)
-            prior = weights[lot.stratum] * tilt
+            prior = (weights if self.strata == 1 else weights[lot.stratum]) * tilt  # one row may stand for all
             below = prior.sum(axis=1)
             posterior = prior * seen
             above = posterior.sum(axis=1)
@@ -141,12 +154,15 @@ class Likelihood:
             scores = self._scores(lot, posterior, slope, by_scale, prior / below[:, None])
             seen /= above[:, None]
             seen -= 1 / below[:, None]
-            seen *= tilt
+            if self.public:
+                seen *= tilt
             seen += 1.0
             return (value, *self._products(lot, scores, seen))
 
     def _response(self, lot: Lot, theta: Array, log_scale: float) -> tuple[Array, Array, Array, Array | None]:
         """Return K p up to a factor for each record, the log of that, and the slopes of log p, (n, S)."""
+        if lot.alike is not None and lot.response is not None:
+            return self._response_of_kinds(lot, theta, log_scale)
         open_, noisy, both = self.terms
         u = (lot.by_record @ theta[open_])[:, None] + self.by_point @ theta[noisy]
         for column, slope in zip(lot.mixed, theta[both], strict=True):
@@ -168,6 +184,15 @@ class Likelihood:
             before = after
         total = np.maximum(total, np.finfo(float).tiny)
         return total, np.zeros(len(u)), slope / total, None if by_scale is None else by_scale / total
+
+    def _response_of_kinds(self, lot: Lot, theta: Array, log_scale: float) -> tuple[Array, Array, Array, Array | None]:
+        """Return the same, where many records are alike."""
+        assert lot.alike is not None
+        assert lot.response is not None
+        (first, kind), none = lot.alike, np.ones((1, 1, 1))
+        each = lot._replace(kernel=none, response=lot.response[first], by_record=lot.by_record[first], alike=None)
+        seen, top, slope, by_scale = self._response(each, theta, log_scale)
+        return lot.kernel[0] * seen[kind], top[kind], slope[kind], None if by_scale is None else by_scale[kind]
 
     def _tilt(self, lot: Lot, gamma: Array) -> Array:
         """Return e^{w'Γx}, (n, S), the largest of each record 1."""

@@ -149,7 +149,7 @@ class Paired:
         y = None if self.coding is None else self.coding(finite(self.design.response_at(public)))
         if y is not None:
             self.law.check(y)
-        return Lot(self._kernel(seen, n), y, by_record, self._mixed(public, n), stratum, numbers)
+        return Lot(self._kernel(seen, n), y, by_record, self._mixed(public, n), stratum, numbers).kinds()
 
     def _mixed(self, public: dict[str, NDArray[Any]], n: int) -> Array:
         """Return terms with public and with noisy columns, at every record and every point."""

@@ -136,7 +136,7 @@ class Problem:
         return np.asarray(np.linalg.solve(self.scale, theta - self.shift), dtype=float)
 
     def sample(self, rows: int, seed: int, engine: Engine | None = None) -> Records:
-        """Return a random part of the records, in memory."""
+        """Return a random part of the records, in memory, in the order in which they are."""
         rng, left, total, asked = np.random.default_rng([seed, 0xFEED]), rows, self.source.rows, []
         for item in self.source.handles():
             chosen = []
@@ -149,9 +149,7 @@ class Problem:
             taken = engine.map(self.source.take_and_keep, asked)
         else:
             taken = nearby(engine or Serial()).map(self.source.take, asked)
-        together = Records.joined([lot for lots in taken for lot in lots])
-        # a part is in random order; all of the records are in their own
-        return together if together.rows == self.source.rows else together.take(rng.permutation(together.rows))
+        return Records.joined([lot for lots in taken for lot in lots])
 
     def smoothed(self, bandwidth: float, window: float) -> Problem:
         """Return the problem with its kinked loss smoothed by a bandwidth, and its curvature by a window."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.correction.model import Records, finite
-from versadp.engine import nearby
+from versadp.engine import Pool, nearby
 from versadp.estimation.family import KEEPER
 from versadp.release.folder.folder import Folder
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KEPT_CELLS = 30_000_000
+AHEAD = 16  # handles a thread that may be read before an earlier one: all of them are kept
 
 
 @dataclass(frozen=True)
@@ -213,9 +214,12 @@ class ReleaseSource:
             return self
         # for all at once: systems give much memory in large pages, and so in a fraction of the time
         space, (ahead, check) = self._space(self.rows), _ahead(self.release)
-        try:  # while one thread takes the digest of a part, others unpack it
+        runner = nearby(engine)
+        if isinstance(runner, Pool):  # while one thread takes the digest of a part, others unpack it, and as far
+            runner = replace(runner, ahead=AHEAD)
+        try:
             lots = replace(self, release=ahead)._lots  # noqa: SLF001 - the same source, read sooner
-            read = nearby(engine).map(partial(lots, space), self.handles())
+            read = runner.map(partial(lots, space), self.handles())
             found = MemorySource(tuple(lot for several in read for lot in several))
         except Exception:
             check()  # what is wrong with them may be that they are others
