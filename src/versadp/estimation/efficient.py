@@ -86,6 +86,8 @@ def _combined(
             break
         pilot = again
         mix = _weights(samples, pilot, groups, choose)
+    if small is not family:  # the last weights are those of all records and all draws, as sums over them say
+        mix = _weights((family, *samples[1:]), pilot, groups, choose)
     return last_steps(family, pilot.theta, mix, groups)
 
 
