@@ -181,6 +181,25 @@ MOVED = (
     "large squared",  # later records get as many draws as their place among all of them asks for
     "large logistic",
 )
+# fits whose members are weighed by all records and all draws, and not by a part of them: `golden/weighed.json` has what
+# they have been since
+WEIGHED = (
+    "squared, efficient",
+    "logistic, efficient",
+    "poisson, efficient",
+    "hinge, efficient",
+    "huber, efficient",
+    "without intercept",
+    "functions",
+    "public and noisy",
+    "private response",
+    "private response, huber",
+    "mean",
+    "mean of a function",
+    "own",
+    "own with a public column",
+    "weights",
+)
 # fits whose curvature does not stand out from its sampling error: estimates of version 1 that could not be trusted, and
 # one that had none. The analytic correction of a count stops short of B = 1, where its variance is infinite
 WEAK = ("poisson, analytic", "poisson, drcl", "bought")

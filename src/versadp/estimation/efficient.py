@@ -7,7 +7,7 @@ fitting with weights costs what fitting one member costs. The algorithm:
 2. pilot: Newton with equal weights, or with single members if that fails;
 3. weights at the pilot: `argmin w'Cw` over the simplex, `C_ab = E I_a' V I_b` with I_k the influence of member k, in
    the metric of V, so that units do not matter; one set for coefficients of noisy columns and one for public columns,
-   which draw on other records; Newton with the first, weights again;
+   which draw on other records; Newton with the first, weights again, at last those of all records and draws;
 4. a last step in which each group of coefficients uses its own combination; the sandwich of that step.
 
 Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member,
