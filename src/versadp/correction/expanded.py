@@ -156,8 +156,8 @@ class Expanded:
 
     @property
     def points(self) -> int:
-        """Numbers that are kept for a record."""
-        return self.units.dim + self.model.size + 2
+        """Numbers that are kept for a record: of powers alone, which are added up, its own."""
+        return self.width if self.expansion.is_quadratic else self.units.dim + self.model.size + 2
 
     @once
     def inverse(self) -> tuple[Array, Array, Array, NDArray[np.int64]]:

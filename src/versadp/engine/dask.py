@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 PATIENCE = 60.0  # seconds without any worker, or without an answer of the scheduler, after which all is lost
 UNDER_WAY = 2  # tasks a core
 WORTH = 0.2  # seconds of work that are worth a task of their own
+LEAST = 0.5  # of it that a task has even if others wait
+WHOLE = 3  # times a fair share that a file may be
 TOGETHER = 16  # items in a task, at most: their results are held together, too
 HERE: dict[str, Any] = {  # a cluster that nobody else sees
     "threads_per_worker": 1,
@@ -199,7 +201,8 @@ class _Item(NamedTuple):
 class _Bundles:
     """Items, as many together as are worth a task; all of one bundle were last with one worker.
 
-    As long as nothing is known of them, items of one file go together: whoever reads one takes the digest of all of it.
+    Items of one file go together if that is not far more than a fair share: whoever reads one takes the digest of all
+    of it.
     """
 
     def __init__(self, items: Iterable[Any], did: Mapping[int, str], tasks: int) -> None:
@@ -215,10 +218,13 @@ class _Bundles:
 
     def __iter__(self) -> Iterator[_Bundle]:
         while self._next is not None:
-            most, first = self._most(), self._next
+            (most, whole), first = self._most(), self._next
             bundle, last = [first], self._did.get(first.origin)
             self._next = self._read()
-            while self._next is not None and len(bundle) < most and self._goes_with(first, self._next):
+            while self._next is not None and self._goes_with(first, self._next):
+                on = self._next.file is not None and self._next.file == bundle[-1].file
+                if len(bundle) >= (whole if on else most):
+                    break
                 bundle.append(self._next)
                 self._next = self._read()
             yield _Bundle(tuple(item.sealed for item in bundle), tuple(item.origin for item in bundle), last)
@@ -227,11 +233,13 @@ class _Bundles:
         known = self._count > 0 or (first.file is not None and first.file == item.file)
         return known and self._did.get(first.origin) == self._did.get(item.origin)
 
-    def _most(self) -> int:
-        """Return how many items the next task may have."""
+    def _most(self) -> tuple[int, int]:
+        """Return how many items the next task may have, and how many if that keeps a file together."""
         worth = WORTH * self._count / max(self._seconds, 1e-9) if self._count else TOGETHER
         fair = worth if self._left < 0 else (self._left + 1) / self._tasks  # of what is left, for all who work
-        return int(max(min(worth, fair, TOGETHER), 1))
+        least = worth * LEAST if self._count else 1  # to wait for the last costs less than many small tasks
+        most = max(min(max(fair, least), worth, TOGETHER), 1)
+        return int(most), int(max(min(WHOLE * fair, TOGETHER), most))
 
     def _read(self) -> _Item | None:
         for item in self._items:

@@ -213,7 +213,7 @@ class Keeper:
         with self._lock:
             others = [key for key in self._lots if key[0] != name]
             while others and self._numbers + numbers > KEPT_NUMBERS:
-                self._numbers -= self._lots.pop(others.pop(0))[1]
+                self._numbers -= self._lots.pop(others.pop())[1]  # the last ones: the first are asked for next
             if (name, number) not in self._lots and self._numbers + numbers <= KEPT_NUMBERS:
                 self._lots[name, number] = lots, numbers
                 self._numbers += numbers
