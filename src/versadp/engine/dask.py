@@ -41,7 +41,7 @@ PATIENCE = 60.0  # seconds without any worker, or without an answer of the sched
 UNDER_WAY = 2  # tasks a core
 WORTH = 0.2  # seconds of work that are worth a task of their own
 LEAST = 0.5  # of it that a task has even if others wait
-WHOLE = 3  # times a fair share that a file may be
+WHOLE = UNDER_WAY  # fair shares that a file may be: no more than one of those at work would get of what is left
 TOGETHER = 16  # items in a task, at most: their results are held together, too
 HERE: dict[str, Any] = {  # a cluster that nobody else sees
     "threads_per_worker": 1,
