@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
+from versadp.estimation import family as family_module
 from versadp.estimation.efficient import last_steps, simplex_weights
 from versadp.estimation.family import Moments
 from versadp.estimation.newton import definite, solve
@@ -213,3 +214,17 @@ def test_a_median_of_whole_numbers_by_a_loss_of_ones_own(seed):
     found = vdp.fit(release, loss=lambda x, theta: np.abs(x[:, 0] - theta[0]), start=[40.0])
     smoothed = vdp.fit(release, loss=vdp.losses.Quantile("x0", 0.5))
     assert abs(np.asarray(found.params)[0] - np.asarray(smoothed.params)[0]) < np.asarray(smoothed.bse)[0]
+
+
+def test_what_is_asked_for_next_is_kept_longest(monkeypatch):
+    """A family in place of the records that it was made of: those that come last make room."""
+    monkeypatch.setattr(family_module, "KEPT_NUMBERS", 10)
+    keeper = family_module.Keeper()
+    for number in range(5):
+        keeper.keep("records", number, [number], 2)
+    assert keeper.pop("records", 0) == [0]
+    keeper.keep("family", 0, ["made of 0"], 3)
+    assert [keeper.find("records", number) for number in range(5)] == [None, [1], [2], [3], None]
+    assert keeper.find("family", 0) == ["made of 0"]
+    keeper.keep("family", 1, ["too much"], 11)
+    assert keeper.find("family", 1) is None

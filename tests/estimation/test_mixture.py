@@ -1,5 +1,7 @@
 """Mixtures with free weights: against closed forms, the conditions of a maximum, and a long EM."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,24 @@ def test_scores_are_derivatives_of_the_likelihood(law, private, tilted):
         weights,
     )
     np.testing.assert_allclose(one[2], np.outer(one[1], one[1]), atol=1e-9)
+
+
+@pytest.mark.parametrize("law", [Normal(), Bernoulli(), Counts()])
+@pytest.mark.parametrize("tilted", [False, True])
+def test_records_that_are_alike_are_worked_out_once(law, tilted):
+    likelihood, lot = random_problem(law, private=False, tilted=tilted)
+    lot = lot._replace(by_record=np.repeat([[1.0, 0.3], [1.0, -0.2]], 20, axis=0), mixed=np.zeros((0, 40, 7)))
+    likelihood = replace(likelihood, terms=(np.array([0, 2]), np.array([1]), np.zeros(0, np.int64)))
+    eta, weights = 0.3 * np.arange(likelihood.size), np.full((likelihood.strata, 7), 1 / 7)
+    known = lot.kinds()
+    assert known.alike is not None
+    assert known.alike[0].size == 4
+    for one, other in zip(likelihood.sums(lot, eta, weights), likelihood.sums(known, eta, weights), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    wrong = known._replace(alike=(known.alike[0], np.roll(known.alike[1], 1)))  # the comparison sees whose is whose
+    assert abs(likelihood.sums(wrong, eta, weights)[0] - likelihood.sums(lot, eta, weights)[0]) > 1e-3
+    assert lot._replace(response=np.arange(40.0)).kinds().alike is None
+    assert lot._replace(mixed=np.zeros((1, 40, 7))).kinds().alike is None
 
 
 def test_histogram_of_randomised_response_is_the_inverted_table():

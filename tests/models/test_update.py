@@ -166,6 +166,21 @@ def test_laplace_noise_in_a_folder_that_grows(formula, loss, ends, tmp_path):
     assert apart(other, whole) > 0.05  # other draws: the comparison sees them
 
 
+@pytest.mark.parametrize(("rows", "some"), [(700, True), (1600, False)])
+def test_a_bias_is_taken_off_as_long_as_a_fit_would(rows, some):
+    """In standard errors it is a twentieth for 700 records, and nothing that a fit to 1,600 looks at."""
+    release = released("laplace", rows, 0)
+    first, second = cut(release, [350, rows])
+    before, whole = (vdp.fit(each, "y ~ x + w") for each in (first, release))
+    found = before.update(second)
+    assert before.bias
+    assert bool(whole.bias) is bool(found.bias) is some
+    for name in found.bias:
+        assert abs(found.bias[name] - whole.bias[name]) < 0.02 * whole.bse[name]
+    if some:
+        assert found.bias["x"] > 0.03 * whole.bse["x"]
+
+
 @pytest.mark.slow
 def test_efficient_fits_of_laplace_noise_differ_as_two_seeds_do():
     release = released("laplace", 12_000, 2)

@@ -28,8 +28,6 @@ from versadp.correction.series import Place, series
 from versadp.engine import as_engine
 from versadp.errors import DataError, EstimationError, ParameterError, ReleaseError
 from versadp.estimation import Family, Fit, Outcome
-from versadp.estimation.bias import bias
-from versadp.estimation.criterion import Combined
 from versadp.estimation.judging import PLAIN
 from versadp.estimation.renewal import AGAIN, Kept, renewed
 from versadp.inference.drift import DriftTest
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
     from versadp.models.study import Study
 
     Array = NDArray[np.float64]
-    Groups = tuple[NDArray[np.int64], ...]
 
 SAMPLE_ROWS = 100_000
 ROUNDS = 4
@@ -110,8 +107,7 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     problem, sample = _problem(known, study, loss)
     problem, family, found = _renewed(known, problem, sample, as_engine(engine))
     after = _after(known, found, parts, problem)
-    fit = _fit(after, found, family, _groups(problem, family))
-    after = replace(after, bias=None if fit.bias is None else fit.n * fit.bias)
+    fit = _fit(after, found, family)
     if known.method != "naive":
         refuse_coarse(problem, fit, sample)
     drift = DriftTest.of(*found.drift)
@@ -301,16 +297,12 @@ def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) ->
             expansion, _ = series(Place(form, seen, state.kept.theta, argument, rows), law)
             problem = replace(problem, expansion=expansion)
         family = _family(state, problem, engine)
-        found = renewed(state.kept, family, _groups(problem, family))
+        groups = problem.groups if len(family.names) > 1 else (np.arange(family.size),)
+        found = renewed(state.kept, family, groups)
         theta = found.kept.theta
         if serves(problem, sample, theta):
             return problem, family, found
     raise EstimationError("the new records move the index beyond where its series was made for", hint=AGAIN)
-
-
-def _groups(problem: Problem, family: Family) -> Groups:
-    """Return the coefficients that share weights."""
-    return problem.groups if len(family.names) > 1 else (np.arange(family.size),)
 
 
 @dataclass(frozen=True)
@@ -354,40 +346,34 @@ def _lots(source: Any) -> int:
 
 
 def _after(state: State, found: Renewed, parts: list[str], problem: Problem) -> State:
-    more = found.kept.n / state.kept.n
+    strength = None if state.strength is None else state.strength * np.sqrt(found.kept.n / state.kept.n)
+    small = strength is not None and bool((strength >= PLAIN).all())  # as a fit would find it, and not look at it
     return replace(
         state,
         kept=found.kept,
         off=problem.off,
-        strength=None if state.strength is None else state.strength * np.sqrt(more),
+        bias=None if small else state.bias,
+        strength=strength,
         lots=state.lots + _lots(problem.source),
         seen=(*state.seen, *parts),
         updates=state.updates + 1,
     )
 
 
-def _fit(state: State, found: Renewed, family: Family, groups: Groups) -> Fit:
+def _fit(state: State, found: Renewed, family: Family) -> Fit:
+    n = found.kept.n
     weights = dict(zip(family.names, found.mix[0].tolist(), strict=True)) if len(family.names) > 1 else {}
-    fit = Fit(
+    return Fit(
         found.kept.theta,
         found.cov * (1 + state.off**2),
         Outcome.CONVERGED,
-        found.kept.n,
+        n,
         weights,
         found.mix,
         found.hessian,
         strength=state.strength,
+        bias=None if state.bias is None else state.bias / n,
     )
-    return replace(fit, bias=_bias(state, fit, Combined(family, found.mix, groups)))
-
-
-def _bias(state: State, fit: Fit, scores: Combined) -> Array | None:
-    """Return the bias of all records: what the old ones said of it, and the new ones say; None where a fit has none."""
-    if state.bias is None or fit.strength is None or (fit.strength >= PLAIN).all():
-        return None
-    old, new = state.bias / fit.n, bias(scores, fit, fit.n)
-    share = scores.family.source.rows / fit.n
-    return old if new is None else (1 - share) * old + share * new
 
 
 def _in_words(drift: DriftTest) -> str:
