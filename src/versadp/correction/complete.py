@@ -83,6 +83,11 @@ class Complete(Expanded):
     hiding: tuple[Block, ...] = ()
     names: tuple[str, ...] = ("closed form",)
 
+    @property
+    def points(self) -> int:
+        """Numbers that are kept for a record: all arrays are made at once."""
+        return self.units.dim + self.model.size + 2
+
     @classmethod
     def of(cls, model: LinearModel, units: Units, blocks: tuple[Block, ...], expansion: Expansion) -> Complete | None:
         """Return a form over complete records, if all blocks have such an inverse."""
