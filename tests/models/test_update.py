@@ -142,6 +142,7 @@ def test_members_and_weights_of_laplace_noise(formula, loss):
     ("formula", "loss", "ends"),
     [
         ("y ~ x + w", "squared", (3000, 4000, 5000)),  # pilots draw less, and bias is taken off
+        ("x ~ 1", "squared", (4000, 5000)),
         ("y ~ x + w", "squared", (15_000, 22_000, 26_000)),
         pytest.param("b ~ x + w", "logistic", (3000, 4000, 5000), marks=pytest.mark.slow),
         pytest.param("c ~ x + w", "poisson", (15_000, 22_000, 26_000), marks=pytest.mark.slow),
@@ -155,7 +156,7 @@ def test_laplace_noise_in_a_folder_that_grows(formula, loss, ends, tmp_path):
     for start, stop in pairwise((0, *ends)):
         frame[start:stop].to_parquet(tmp_path / "some.parquet")
         if not start:
-            vdp.release_file(tmp_path / "some.parquet", out, mechanism, state=tmp_path / "keys")
+            vdp.release_file(tmp_path / "some.parquet", out, mechanism, state=tmp_path / "keys", key=bytes(range(32)))
             found = vdp.fit(out, formula, loss=loss)
         else:
             vdp.append_file(out, tmp_path / "some.parquet", state=tmp_path / "keys")
