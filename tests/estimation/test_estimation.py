@@ -228,3 +228,9 @@ def test_what_is_asked_for_next_is_kept_longest(monkeypatch):
     assert keeper.find("family", 0) == ["made of 0"]
     keeper.keep("family", 1, ["too much"], 11)
     assert keeper.find("family", 1) is None
+    for number in range(3):
+        keeper.keep("older", number, [number], 2)
+    for number in range(2):
+        keeper.keep("newer", number, [number], 2)
+    keeper.keep("newest", 0, ["made of newer 0"], 3)  # what nobody asks for any more goes first
+    assert [keeper.find("newer", number) for number in range(2)] == [[0], [1]]

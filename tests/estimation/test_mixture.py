@@ -113,7 +113,8 @@ def test_records_that_are_alike_are_worked_out_once(law, tilted):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
     wrong = known._replace(alike=(known.alike[0], np.roll(known.alike[1], 1)))  # the comparison sees whose is whose
     assert abs(likelihood.sums(wrong, eta, weights)[0] - likelihood.sums(lot, eta, weights)[0]) > 1e-3
-    assert lot._replace(response=np.arange(40.0)).kinds().alike is None
+    assert lot._replace(response=np.arange(40.0)).kinds().alike is None  # each of its own
+    assert lot._replace(by_record=np.arange(80.0).reshape(40, 2)).kinds().alike is None
     assert lot._replace(mixed=np.zeros((1, 40, 7))).kinds().alike is None
 
 

@@ -284,6 +284,22 @@ def test_a_batch_may_lack_levels_and_classes():
         vdp.fit(parts[0], "y ~ x + C(town)").update(stranger)
 
 
+@pytest.mark.parametrize("kind", ["windows", "laplace"])
+def test_records_that_are_read_in_every_pass(kind, tmp_path, monkeypatch):
+    """Too many to be kept in memory: the same state, and the same update."""
+    parts = [tmp_path / "old", tmp_path / "new"]
+    for each, path in zip(cut(released(kind, 6000), [4000, 6000]), parts, strict=True):
+        each.save(path)
+    found = []
+    for cells in (30_000_000, 0):
+        monkeypatch.setattr("versadp.models.source.KEPT_CELLS", cells)
+        fit = vdp.fit(parts[0], "y ~ x + w")
+        found.append((fit.update(parts[1]), fit.renewal.state))
+    (one, before), (other, after) = found
+    assert apart(one, other) < 1e-8
+    assert (before.lots, before.kept.n) == (after.lots, after.kept.n) == (1, 4000)
+
+
 def test_a_folder_that_was_appended_to(tmp_path):
     schema = vdp.Schema({"x": vdp.Bounded(-1, 1), "y": vdp.Public()}, id="pid")
     mech = vdp.calibrate(schema, epsilon=4)

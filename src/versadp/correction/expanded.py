@@ -156,7 +156,7 @@ class Expanded:
 
     @property
     def points(self) -> int:
-        """Numbers that are kept for a record: of powers alone, which are added up, its own."""
+        """Numbers that are kept for a record: of powers alone, which are added up, its own unless a score is asked."""
         return self.width if self.expansion.is_quadratic else self.units.dim + self.model.size + 2
 
     @once

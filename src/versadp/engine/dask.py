@@ -41,7 +41,7 @@ PATIENCE = 60.0  # seconds without any worker, or without an answer of the sched
 UNDER_WAY = 2  # tasks a core
 WORTH = 0.2  # seconds of work that are worth a task of their own
 LEAST = 0.5  # of it that a task has even if others wait
-WHOLE = UNDER_WAY  # fair shares that a file may be: no more than one of those at work would get of what is left
+WHOLE = UNDER_WAY  # fair shares, and times what is worth a task, that it may have to keep a file together
 TOGETHER = 16  # items in a task, at most: their results are held together, too
 HERE: dict[str, Any] = {  # a cluster that nobody else sees
     "threads_per_worker": 1,
@@ -219,12 +219,14 @@ class _Bundles:
     def __iter__(self) -> Iterator[_Bundle]:
         while self._next is not None:
             (most, whole), first = self._most(), self._next
-            bundle, last = [first], self._did.get(first.origin)
+            bundle, last, own = [first], self._did.get(first.origin), 1  # of its last file
             self._next = self._read()
             while self._next is not None and self._goes_with(first, self._next):
                 on = self._next.file is not None and self._next.file == bundle[-1].file
-                if len(bundle) >= (whole if on else most):
+                # another file is begun if one as large has room
+                if len(bundle) >= (whole if on else most) or (not on and len(bundle) + own > whole):
                     break
+                own = own + 1 if on else 1
                 bundle.append(self._next)
                 self._next = self._read()
             yield _Bundle(tuple(item.sealed for item in bundle), tuple(item.origin for item in bundle), last)
@@ -239,7 +241,7 @@ class _Bundles:
         fair = worth if self._left < 0 else (self._left + 1) / self._tasks  # of what is left, for all who work
         least = worth * LEAST if self._count else 1  # to wait for the last costs less than many small tasks
         most = max(min(max(fair, least), worth, TOGETHER), 1)
-        return int(most), int(max(min(WHOLE * fair, TOGETHER), most))
+        return int(most), int(max(min(WHOLE * fair, WHOLE * worth, TOGETHER), most))
 
     def _read(self) -> _Item | None:
         for item in self._items:

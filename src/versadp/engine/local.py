@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from versadp import inputs
@@ -51,7 +51,7 @@ class Pool:
     name : {"threads", "processes"}
     workers : int
     ahead : int
-        How many items a worker may be given before the first of their results is taken: what memory they may have.
+        Items a worker that may be under way, or done and waiting for an earlier one: it bounds what is in memory.
 
     Examples
     --------
@@ -61,12 +61,13 @@ class Pool:
 
     name: Literal["threads", "processes"]
     workers: int
-    ahead: int = 2
+    ahead: int = field(default=2, repr=False)
 
     def __post_init__(self) -> None:
         if self.name not in {"threads", "processes"}:
             raise ParameterError("a pool is of threads or of processes")
         inputs.whole("workers", self.workers, 1)
+        inputs.whole("ahead", self.ahead, 1)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order, with a few items a worker under way."""

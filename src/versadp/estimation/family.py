@@ -213,7 +213,9 @@ class Keeper:
         with self._lock:
             others = [key for key in self._lots if key[0] != name]
             while others and self._numbers + numbers > KEPT_NUMBERS:
-                self._numbers -= self._lots.pop(others.pop())[1]  # the last ones: the first are asked for next
+                oldest = [key for key in others if key[0] == others[0][0]]
+                others.remove(oldest[-1])  # of the oldest name the last lot: the first are asked for next
+                self._numbers -= self._lots.pop(oldest[-1])[1]
             if (name, number) not in self._lots and self._numbers + numbers <= KEPT_NUMBERS:
                 self._lots[name, number] = lots, numbers
                 self._numbers += numbers

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 LARGE = 6.0  # squares of standardised numbers
 ALIKE = 4  # records of a kind, at least
+LOOKED = 4096  # records that are looked at first
 
 
 class Lot(NamedTuple):
@@ -68,6 +69,9 @@ class Lot(NamedTuple):
     def kinds(self) -> Lot:
         """Return the records, knowing which of them are alike: what is the same for them is worked out once."""
         if self.response is None or self.mixed.size:
+            return self
+        some = self.response[:LOOKED]
+        if ALIKE * np.unique(some).size > max(some.size, 1):  # many values: to sort them all would take long
             return self
         shown = np.column_stack([self.by_record, self.response])
         _, first, kind = np.unique(shown, axis=0, return_index=True, return_inverse=True)

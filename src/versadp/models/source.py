@@ -215,7 +215,7 @@ class ReleaseSource:
         # for all at once: systems give much memory in large pages, and so in a fraction of the time
         space, (ahead, check) = self._space(self.rows), _ahead(self.release)
         runner = nearby(engine)
-        if isinstance(runner, Pool):  # while one thread takes the digest of a part, others unpack it, and as far
+        if isinstance(runner, Pool):  # while one thread takes the digest of a part, others go on; what waits is kept
             runner = replace(runner, ahead=AHEAD)
         try:
             lots = replace(self, release=ahead)._lots  # noqa: SLF001 - the same source, read sooner

@@ -38,11 +38,9 @@ from versadp.models.expanding import place_of, serves
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
 from versadp.models.report import Answer, results
-from versadp.models.source import MemorySource
 from versadp.models.state import State
 from versadp.models.study import make_study
 from versadp.release.folder.folder import Folder
-from versadp.release.frame import LOT_ROWS
 from versadp.release.release import Release, as_release
 
 if TYPE_CHECKING:
@@ -340,9 +338,7 @@ def _family(state: State, problem: Problem, engine: Engine) -> Family:
 
 
 def _lots(source: Any) -> int:
-    if isinstance(source, MemorySource):
-        return len(source.lots)
-    return sum(-(-handle.rows // LOT_ROWS) for _, handle in source.handles())
+    return sum(len(source.sizes(item)) for item in source.handles())
 
 
 def _after(state: State, found: Renewed, parts: list[str], problem: Problem) -> State:

@@ -102,7 +102,7 @@ class Lattice:
         """Return the outputs that released values stand for; -1 for what is publicly missing."""
         # of whole numbers, whose quotient is rounded to a whole one only if it is one: `//` takes fifteen times as long
         places = np.floor(np.rint((released - self.low) / self.step + (self.window - 1) / 2) / self.merged)
-        return np.where(np.isnan(places), self.shown if self.unseen else -1, places).astype(np.int64)
+        return np.where(np.isfinite(places), places, self.shown if self.unseen else -1).astype(np.int64)
 
     def undone(self, v: Array, law: Array) -> Array:
         """Return g at every output, (outputs, k): of k functions (lattice points, k), 0 where a value is missing.
