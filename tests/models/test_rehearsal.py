@@ -50,8 +50,8 @@ def test_weights_are_steadier(monkeypatch):
     mechanism = vdp.Mechanism(vdp.Schema({"x": vdp.Bounded(0, 1)}), scale=0.94, exact_rate=RATE)
     loss = Mean(lambda x: (x[:, 0] >= 0.5).astype(float))
     spreads = []
-    for below in (0, 10_000):
-        monkeypatch.setattr(fitting, "REHEARSE_BELOW", below)
+    for below in (0, 4000):
+        monkeypatch.setattr(fitting, "STEADY_FROM", below)
         weights = []
         for seed in range(24):
             people = pa.table({"x": np.random.default_rng(seed).random(500)})
