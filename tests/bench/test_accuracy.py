@@ -21,6 +21,7 @@ def test_thinned(row, reps):
     assert found["failed"] == 0
 
 
+@pytest.mark.slow
 def test_the_papers_estimator_is_much_worse():
     """Table 3's DRCL has five times our error: the same check rejects it."""
     found = accuracy_row("table3 2", 6, "drcl", draws=1)

@@ -15,7 +15,9 @@ def run(*arguments):
     return CliRunner().invoke(main, ["reproduce", *arguments])
 
 
-@pytest.mark.parametrize(("table", "size"), [("table1", "500"), ("table2", "5000"), ("table3", "2500")])
+@pytest.mark.parametrize(
+    ("table", "size"), [("table1", "500"), ("table2", "5000"), pytest.param("table3", "2500", marks=pytest.mark.slow)]
+)
 def test_tables_have_every_method_beside_the_published_figure(table, size):
     result = run(table, "--reps", "3", "--ours", "2", "--n", size, "--engine", "serial", "--format", "json")
     assert result.exit_code == 0, result.output

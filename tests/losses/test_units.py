@@ -126,7 +126,8 @@ def test_fitting_in_other_units_and_multiplying_back_gives_the_same(kind, method
     assert abs(wrong.params[0] / unit - one.params[0]) > one.bse[0], "a parameter that did not go with it"
 
 
-@pytest.mark.parametrize("kind", [Huber, pytest.param(Wide, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Huber, Wide])
 def test_a_corner_in_scales_has_no_unit(kind):
     unit = 64.0
     one, other = (vdp.fit(released(each, rows=3000), "y ~ x", loss=kind(1.0)) for each in (1.0, unit))

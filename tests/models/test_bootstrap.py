@@ -20,7 +20,7 @@ def release():
     return vdp.Mechanism(SCHEMA, scale=0.2, exact_rate=0.2).release(frame, key=KEY)
 
 
-@pytest.mark.parametrize("method", ["analytic", "efficient"])
+@pytest.mark.parametrize("method", ["analytic", pytest.param("efficient", marks=pytest.mark.slow)])
 def test_standard_errors_agree_with_the_sandwich(release, method):
     """60 replications know a standard error to 1/sqrt(120) = 9 percent: four of those."""
     found = vdp.bootstrap(release, "y ~ x", reps=60, method=method)

@@ -279,6 +279,7 @@ def test_a_hopeless_fit_is_weak_and_has_no_estimate():
     assert result.outcome in str(result.summary())
 
 
+@pytest.mark.slow
 def test_separable_data_are_reported():
     frame = people("logistic", n=300)
     frame["y"] = (frame["w"] > 0).astype(float)

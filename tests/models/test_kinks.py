@@ -52,7 +52,9 @@ def off(found, truth):
 
 @pytest.mark.parametrize("noise", [COLUMNS, JOINT], ids=["columns", "joint"])
 @pytest.mark.parametrize(
-    "loss", [Check(0.5), Check(0.8), Huber(), LogCosh()], ids=lambda loss: f"{loss.name}{vars(loss)}"
+    "loss",
+    [Check(0.5), pytest.param(Check(0.8), marks=pytest.mark.slow), Huber(), LogCosh()],
+    ids=lambda loss: f"{loss.name}{vars(loss)}",
 )
 def test_losses_of_the_residual(loss, noise):
     """Normal errors that grow with a column, so that lines of other quantiles are steeper; naive lines are too flat."""

@@ -384,6 +384,7 @@ def missed(loss, noise, n, reps):
     return count
 
 
+@pytest.mark.slow
 def test_intervals_cover_in_a_few_releases():
     ours, naive = missed("squared", ZeroInflated(0.25, 0.05), 600, 25)
     assert ours.max() <= 8  # of 25: more once in a hundred thousand
