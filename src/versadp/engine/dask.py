@@ -219,14 +219,14 @@ class _Bundles:
     def __iter__(self) -> Iterator[_Bundle]:
         while self._next is not None:
             (most, whole), first = self._most(), self._next
-            bundle, last, own = [first], self._did.get(first.origin), 1  # of its last file
+            bundle, last, of_file = [first], self._did.get(first.origin), 1
             self._next = self._read()
             while self._next is not None and self._goes_with(first, self._next):
                 on = self._next.file is not None and self._next.file == bundle[-1].file
-                # another file is begun if one as large has room
-                if len(bundle) >= (whole if on else most) or (not on and len(bundle) + own > whole):
+                # another file is begun if one as large as the last has room
+                if len(bundle) >= (whole if on else most) or (not on and len(bundle) + of_file > whole):
                     break
-                own = own + 1 if on else 1
+                of_file = of_file + 1 if on else 1
                 bundle.append(self._next)
                 self._next = self._read()
             yield _Bundle(tuple(item.sealed for item in bundle), tuple(item.origin for item in bundle), last)

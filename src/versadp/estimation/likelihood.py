@@ -165,7 +165,7 @@ class Likelihood:
 
     def _response(self, lot: Lot, theta: Array, log_scale: float) -> tuple[Array, Array, Array, Array | None]:
         """Return K p up to a factor for each record, the log of that, and the slopes of log p, (n, S)."""
-        if lot.alike is not None and lot.response is not None:
+        if lot.alike is not None:
             return self._response_of_kinds(lot, theta, log_scale)
         open_, noisy, both = self.terms
         u = (lot.by_record @ theta[open_])[:, None] + self.by_point @ theta[noisy]

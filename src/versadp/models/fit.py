@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
-STEADY_FROM = 4000  # records on, weights of one coefficient are so without rehearsal: it gains 0.2 to 0.4% at 5,000
+STEADY_FROM = 4000  # records: one coefficient's weights need no rehearsal then, which gains 0.2 to 0.4% at 5,000
 JUDGED = 200_000  # records times coefficients
 PILOT_THRIFT = 5
 STEP = 0.5
