@@ -55,7 +55,7 @@ def test_a_worker_is_killed_in_a_release_and_in_a_fit(cluster, undisturbed, tmp_
     cluster.ready(2)
     there = vdp.fit(folder / "out", FORMULA, engine=cluster.engine)
     assert killed(reader)
-    assert there == vdp.fit(undisturbed / "out", FORMULA, engine="serial")
+    assert there.to_dict() == vdp.fit(undisturbed / "out", FORMULA, engine="serial").to_dict()
     for spelled in (KEY, KEY.hex().encode()):
         assert spelled not in cluster.logs()
 

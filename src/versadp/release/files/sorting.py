@@ -9,8 +9,9 @@ lie in the scratch folder and go with it. Everything is a function of runs that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 BATCH = 1024  # rows that are read together
+BUFFER = 2**22  # bytes that are written together: a batch has dozens of small buffers
+HEAD = 8  # bytes before the first message of an Arrow file
+INDEXES = 4096  # of runs that are remembered, some kilobytes each
 _HASH = "#"  # beside columns whose names are anything but this
 
 
@@ -57,7 +61,7 @@ def run_rows(part_rows: int) -> int:
 def write_run(path: Path, columns: list[pa.ChunkedArray]) -> None:
     """Write noised columns as a sorted run; they are taken out of the list, since none is needed twice."""
     rows = _with_hashes(columns)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+    with pa.output_stream(str(path), None, BUFFER) as file, pa.ipc.new_file(file, rows.schema) as writer:
         writer.write_table(rows, max_chunksize=BATCH)
 
 
@@ -73,27 +77,52 @@ def _with_hashes(columns: list[pa.ChunkedArray]) -> pa.Table:
     return pa.table(moved)
 
 
+class Index(NamedTuple):
+    """What is remembered of a run: its columns, the first hash of each batch, and where batches begin and end."""
+
+    columns: pa.Schema
+    starts: Hashes
+    places: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class SortedRun:
-    """A run on disk; small in memory: the first hash of every batch."""
+    """A run on disk, of which batches that lie together are read at once; many lots are gathered from many runs."""
 
     path: Path
-
-    @cached_property
-    def starts(self) -> Hashes:
-        """The hash of the first row of each batch."""
-        with pa.OSFile(str(self.path)) as file:
-            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0]))
-            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            return np.array([batch.column(0)[0].as_py() for batch in batches if batch.num_rows], np.uint64)
+    sha256: str
 
     def rows(self, low: int, high: int) -> tuple[pa.Schema, list[pa.RecordBatch]]:
         """Return the rows whose hash lies in [low, high), and what their columns are."""
-        first = max(int(np.searchsorted(self.starts, np.uint64(low))) - 1, 0)
-        last = int(np.searchsorted(self.starts, np.uint64(high - 1), side="right"))
+        columns, starts, places = _index(self)
+        first = max(int(np.searchsorted(starts, np.uint64(low))) - 1, 0)
+        last = int(np.searchsorted(starts, np.uint64(high - 1), side="right"))
+        ends = (places[first : last + 1] - places[first]).tolist()
         with pa.OSFile(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            return reader.schema, [_inside(reader.get_batch(i), low, high) for i in range(first, last)]
+            file.seek(places[first])
+            read = file.read_buffer(ends[-1])
+        batches = (pa.ipc.read_record_batch(read.slice(begin, end - begin), columns) for begin, end in pairwise(ends))
+        return columns, [_inside(batch, low, high) for batch in batches]
+
+
+@lru_cache(INDEXES)
+def _index(run: SortedRun) -> Index:
+    """Return where the batches of a run lie; of their rows only the first is looked at."""
+    with pa.memory_map(str(run.path)) as file:
+        file.seek(HEAD)
+        columns = pa.ipc.read_schema(pa.ipc.read_message(file))
+        starts, places = [], [file.tell()]
+        while (batch := _next(file, columns)) is not None:
+            starts.append(batch.column(0)[0].as_py())
+            places.append(file.tell())
+        return Index(columns, np.array(starts, np.uint64), np.array(places))
+
+
+def _next(file: pa.NativeFile, columns: pa.Schema) -> pa.RecordBatch | None:
+    try:
+        return pa.ipc.read_record_batch(pa.ipc.read_message(file), columns)
+    except EOFError:
+        return None
 
 
 def _inside(batch: pa.RecordBatch, low: int, high: int) -> pa.RecordBatch:
@@ -170,4 +199,4 @@ def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
     """Return runs that were just made, or found to be there to the last byte."""
     if not all(file.is_in(folder) for file in files):
         raise ReleaseError("the scratch folder was changed meanwhile", hint="run the same command again")
-    return tuple(SortedRun(folder / file.name) for file in files)
+    return tuple(SortedRun(folder / file.name, file.sha256) for file in files)
