@@ -18,6 +18,7 @@ from versadp.release.ledger.entries import Begin
 from versadp.release.ledger.state import State
 from versadp.release.target.plan import compare
 from versadp_tests.golden_cases import (
+    DRAWN,
     FITS,
     FLOORS,
     KEY,
@@ -27,7 +28,6 @@ from versadp_tests.golden_cases import (
     PRIVATE,
     RECORD,
     WEAK,
-    WEIGHED,
     large_people,
     people,
     release_of,
@@ -35,7 +35,7 @@ from versadp_tests.golden_cases import (
 
 HERE = Path(__file__).parent
 GOLDEN = json.loads((HERE / "golden.json").read_text())
-SINCE = json.loads((HERE / "weighed.json").read_text())
+SINCE = json.loads((HERE / "drawn.json").read_text())
 
 
 def columns(frame):
@@ -113,14 +113,14 @@ def fitted(name, large):
         return make(large if where == "large" else vdp.load(HERE / "releases" / where)), GOLDEN["fits"][name]
 
 
-@pytest.mark.parametrize("name", [name for name in FITS if name not in (*MOVED, *WEAK, *WEIGHED)])
+@pytest.mark.parametrize("name", [name for name in FITS if name not in (*MOVED, *WEAK, *DRAWN)])
 def test_the_same_estimates(name, large):
     result, golden = fitted(name, large)
     assert result.outcome == golden["outcome"]
     if result.converged:
         check_same(result, golden, 1e-12)
-        if result.effective_n is not None:  # what is known badly is told no longer
-            assert result.effective_n == pytest.approx(golden["effective_n"], rel=1e-10)
+        if result.effective_n is not None:  # what is known badly is told no longer; it is drawn for
+            assert result.effective_n == pytest.approx(golden["effective_n"], rel=0.2)
 
 
 def check_same(result, golden, rel):
@@ -130,13 +130,13 @@ def check_same(result, golden, rel):
     assert np.asarray(result.bse) == pytest.approx(np.array(golden["bse"]), rel=100 * rel)
 
 
-@pytest.mark.parametrize("name", WEIGHED)
-def test_the_same_estimates_since_all_records_weigh(name, large):
-    """Near version 1, and the same as when they moved."""
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_same_estimates_since_draws_belong_to_places(name, large):
+    """As far from version 1 as other draws are (up to a standard error, with few draws a record), and the same since."""
     result, golden = fitted(name, large)
     assert result.outcome == golden["outcome"]
     away = (np.asarray(SINCE[name]["params"]) - golden["params"]) / golden["bse"]
-    assert 1e-5 < np.abs(away).max() < 0.2
+    assert 1e-5 < np.abs(away).max() < 2
     # a search of another library starts losses of one's own, and its sums depend on the number of BLAS threads
     check_same(result, SINCE[name], 1e-5 if name.startswith("own") else 1e-11)
 

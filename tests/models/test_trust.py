@@ -157,7 +157,7 @@ def test_windows_notice_rows_that_were_selected_by_a_noisy_column(target, formul
     rng, n = np.random.default_rng(0), 5000
     a, c = rng.beta(4, 2, n), rng.choice(list("nsw"), n, p=[0.8, 0.15, 0.05])  # few are low, and few in the west
     mechanism = vdp.calibrate(PEOPLE, **target)
-    release = mechanism.release(pd.DataFrame({"a": a, "c": c, "y": a + rng.normal(size=n)}))
+    release = mechanism.release(pd.DataFrame({"a": a, "c": c, "y": a + rng.normal(size=n)}), key=bytes(range(32)))
     frame = release.to_pandas()
     whole = vdp.fit(vdp.Release.from_frame(frame.sort_values("a"), mechanism), formula)
     assert whole.specification_test().pvalue == 1.0

@@ -35,6 +35,9 @@ SCHEMA = vdp.Schema(
 MECHANISMS = {
     "windows": vdp.calibrate(SCHEMA, epsilon=5),
     "laplace": vdp.Mechanism(SCHEMA, scale=0.2, exact_rate=0.1),
+    "mixed": vdp.Mechanism(
+        vdp.Schema(SCHEMA.columns | {"town": vdp.Categorical(["a", "b", "c"])}), scale=0.2, exact_rate=0.1, keep=0.7
+    ),
 }
 
 
@@ -72,19 +75,27 @@ def apart(one, other):
     return float(np.abs((np.asarray(one.params) - np.asarray(other.params)) / np.asarray(other.bse)).max())
 
 
-CASES = [  # what has no draws is compared with the refit as anybody would make it
+CASES = [
     ("windows", "y ~ x + w", {}, 1e-8),
     ("windows", "y ~ x + w + C(town)", {}, 1e-8),
     ("windows", "b ~ x + w", {"loss": "logistic"}, 0.02),
     ("windows", "c ~ x + w", {"loss": "poisson"}, 0.02),
     ("laplace", "y ~ x + w", {"method": "analytic"}, 1e-8),
     ("laplace", "b ~ x + w", {"loss": "logistic", "method": "analytic"}, 0.02),
+    ("laplace", "y ~ x + w", {}, 0.02),  # from here on there are draws, which depend on a record's place alone
+    ("laplace", "b ~ x + w", {"loss": "logistic"}, 0.02),
+    ("laplace", "c ~ x + w", {"loss": "poisson"}, 0.02),
+    ("laplace", "x ~ 1", {}, 0.02),
+    ("laplace", "y ~ np.exp(x) + w", {}, 0.02),
+    ("laplace", "y ~ x + w", {"method": "drcl"}, 1e-8),
+    ("laplace", "b ~ x + w", {"loss": "logistic", "method": "sdrcl"}, 0.02),
+    ("mixed", "b ~ x + C(town)", {"loss": "logistic"}, 0.02),
 ]
 
 
 @pytest.mark.parametrize(("kind", "formula", "options", "limit"), CASES)
 def test_an_update_is_the_refit(kind, formula, options, limit):
-    release = released(kind, 8000)
+    release = released(kind, 8000, 1)
     first, second = cut(release, [5000, 8000])
     before = vdp.fit(first, formula, **options)
     found, whole = before.update(second), vdp.fit(release, formula, **options)
@@ -150,7 +161,7 @@ def test_members_and_weights_of_laplace_noise(formula, loss):
     ],
 )
 def test_laplace_noise_in_a_folder_that_grows(formula, loss, ends, tmp_path):
-    """A lot of records has the draws that it had before others came, so that updates meet the fit to everything."""
+    """A record has the draws that it had before others came, so that updates meet the fit to everything."""
     mechanism = vdp.Mechanism(vdp.Schema(SCHEMA.columns, id="who"), scale=0.2, exact_rate=0.1)
     frame, out, state = people(ends[-1], 5).assign(who=np.arange(ends[-1])), tmp_path / "out", tmp_path / "state.json"
     for start, stop in pairwise((0, *ends)):
@@ -162,9 +173,9 @@ def test_laplace_noise_in_a_folder_that_grows(formula, loss, ends, tmp_path):
             vdp.append_file(out, tmp_path / "some.parquet", state=tmp_path / "keys")
             found = vdp.update(state, out)
         found.save_state(state)
-    whole, other = (vdp.fit(out, formula, loss=loss, random_state=seed) for seed in (0, 1))
+    whole, *others = (vdp.fit(out, formula, loss=loss, random_state=seed) for seed in range(5))
     assert apart(found, whole) < 0.02
-    assert apart(other, whole) > 0.05  # other draws: the comparison sees them
+    assert max(apart(other, whole) for other in others) > 0.05  # other draws: the comparison sees them
 
 
 @pytest.mark.parametrize(("rows", "some"), [(700, True), (1600, False)])
@@ -182,17 +193,17 @@ def test_a_bias_is_taken_off_as_long_as_a_fit_would(rows, some):
         assert found.bias["x"] > 0.03 * whole.bse["x"]
 
 
-@pytest.mark.slow
-def test_efficient_fits_of_laplace_noise_differ_as_two_seeds_do():
-    release = released("laplace", 12_000, 2)
-    first, second = cut(release, [8000, 12_000])
-    found = vdp.fit(first, "b ~ x + w", loss="logistic").update(second)
-    whole = [vdp.fit(release, "b ~ x + w", loss="logistic", random_state=seed) for seed in range(6)]
-    by_draws = np.std([np.asarray(each.params) for each in whole], axis=0, ddof=1)
-    middle = np.mean([np.asarray(each.params) for each in whole], axis=0)
-    # t with 5 degrees of freedom, of a draw against the mean of six
-    assert (np.abs(np.asarray(found.params) - middle) < 15 * by_draws * np.sqrt(7 / 6)).all()
-    assert (np.abs(np.asarray(found.params) - middle) < 0.5 * np.asarray(whole[0].bse)).all()
+@pytest.mark.parametrize(("formula", "loss"), [("x ~ 1", "squared"), ("c ~ x + w", "poisson")])
+def test_few_records_are_fitted_again(formula, loss):
+    """Weights of so few are steadied by records that are released again, or hang on the estimate: an update says so."""
+    release = released("laplace", 4000, 3)
+    first, second, _ = cut(release, [2000, 3000, 4000])
+    res = vdp.fit(first, formula, loss=loss)
+    with pytest.raises(EstimationError, match="3,000 together") as caught:
+        res.update(second)
+    assert "4,000" in caught.value.hint
+    rest = vdp.Release(release.frame.iloc[2000:].reset_index(drop=True), release.mechanism)
+    assert apart(res.update(rest), vdp.fit(release, formula, loss=loss)) < 0.02
 
 
 def statistics(reps, old, new, moved=0.0):

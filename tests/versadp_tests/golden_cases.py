@@ -181,14 +181,23 @@ MOVED = (
     "large squared",  # later records get as many draws as their place among all of them asks for
     "large logistic",
 )
-# fits whose members are weighed by all records and all draws, and not by a part of them: `golden/weighed.json` has what
-# they have been since
-WEIGHED = (
+# fits by draws: since a record's draws belong to its place (`correction/streams.py`) they have been what
+# `golden/drawn.json` says, which is what another seed would have made of them
+DRAWN = (
     "squared, efficient",
+    "squared, drcl",
     "logistic, efficient",
+    "logistic, drcl",
     "poisson, efficient",
     "hinge, efficient",
+    "hinge, drcl",
     "huber, efficient",
+    "huber, drcl",
+    "squared, sl",
+    "squared, sdrcl, damped",
+    "squared, drcl, zero",
+    "squared, drcl, clip",
+    "squared, drcl, damped",
     "without intercept",
     "functions",
     "public and noisy",

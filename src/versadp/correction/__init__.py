@@ -26,9 +26,10 @@ from versadp.correction.model import CustomModel, FormulaModel, IndexModel, Line
 from versadp.correction.projected import Projected
 from versadp.correction.projection import Projection
 from versadp.correction.separable import Separable, as_separable
-from versadp.correction.signed import Rows, Signed, stratified
+from versadp.correction.signed import Rows, Signed
 from versadp.correction.stencil import Stencil
 from versadp.correction.strata import Stratified, as_stratified
+from versadp.correction.streams import Streams
 
 __all__ = [
     "Analytic",
@@ -53,10 +54,10 @@ __all__ = [
     "Signed",
     "Stencil",
     "Stratified",
+    "Streams",
     "argument_of",
     "as_expanded",
     "as_linear",
     "as_separable",
     "as_stratified",
-    "stratified",
 ]

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from versadp.correction.kernel import add_terms, index_at
-from versadp.correction.signed import paced, stratified
+from versadp.correction.streams import Streams, paces
 from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Places:
-    """X1 (or X2 in its stead) and the second randomisations of some records, and what does not move with them."""
+    """X1 (or X2 in its stead) and second randomisations of records that have as many, and what does not move."""
 
     first: tuple[Array, ...]
     second: tuple[Array, ...]
@@ -67,6 +67,7 @@ class Laplacian:
         What `count` and `paired` are for records of which so many came so far, these included.
     """
 
+    placed: ClassVar[bool] = True
     model: LinearModel
     units: Units
     extensions: tuple[Extension, ...]
@@ -92,34 +93,39 @@ class Laplacian:
         """Numbers that are kept for a record."""
         return self.units.dim * (1 + self.count * (2 if self.paired else 1))
 
-    def prepare(self, records: Records, rng: np.random.Generator) -> Places:
-        """Draw the points of a records."""
+    def prepare(self, records: Records, rng: np.random.Generator) -> list[Places]:
+        """Draw the points of some records, those together that get as many."""
         z, rate = np.ascontiguousarray(records.z), self.rate
         response = np.zeros(len(z)) if self.model.response >= 0 else self.model.target(records)
         weight = np.ones(len(z)) if records.weight is None else records.weight
         fixed = (np.ascontiguousarray(self.model.public(records)), response, weight)
         if rate == 0:  # S vanishes
-            return Places((z,), (z,), *fixed)
-        now = paced(self, records)
-        s = stratified(rng, len(z), now.count, z.shape[1]) * np.sqrt(rate)
-        signs = (1.0, -1.0) if now.paired else (1.0,)
-        second = tuple(z + sign * s[:, k] for k in range(now.count) for sign in signs)
-        return Places(second if self.at_second else (z,), second, *fixed)
+            return [Places((z,), (z,), *fixed)]
+        streams, prepared = Streams.of(records, rng), []
+        for own, now in paces(self, records):
+            x1 = z[own]
+            s = streams.laplace(np.arange(own.start, own.stop), now.count, self.units.dim) * np.sqrt(rate)
+            signs = (1.0, -1.0) if now.paired else (1.0,)
+            second = tuple(x1 + sign * s[:, k] for k in range(now.count) for sign in signs)
+            first = second if self.at_second else (x1,)
+            prepared.append(Places(first, second, *(each[own] for each in fixed)))
+        return prepared
 
-    def evaluate(self, places: Places, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
+    def evaluate(self, places: list[Places], theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p) of the G combinations in mix (G, members), and the Hessian of the first."""
-        n, size = len(places.weight), self.model.size
-        into = np.zeros((n, len(mix), size)), np.zeros((size, size))
+        size, ends = self.model.size, np.cumsum([len(each.weight) for each in places])
+        scores, total = np.zeros((ends[-1], len(mix), size)), np.zeros((size, size))
         half = 0.5 if self.at_second else (1 - self.rate) / 2
         weights = np.ascontiguousarray(mix, dtype=float)
-        for z in places.first:
-            scale = places.weight / len(places.first)
-            self._add(z, places, theta, into, how=(weights, scale, False, hessian))
-        for z in places.second:
-            scale = places.weight * (-half / len(places.second))
-            self._add(z, places, theta, into, how=(weights, scale, True, hessian))
-        lower = np.tril(into[1])
-        return into[0], lower + np.tril(lower, -1).T
+        for own, out in zip(places, np.split(scores, ends[:-1]), strict=True):
+            for z in own.first:
+                scale = own.weight / len(own.first)
+                self._add(z, own, theta, (out, total), how=(weights, scale, False, hessian))
+            for z in own.second:
+                scale = own.weight * (-half / len(own.second))
+                self._add(z, own, theta, (out, total), how=(weights, scale, True, hessian))
+        lower = np.tril(total)
+        return scores, lower + np.tril(lower, -1).T
 
     def _add(
         self, z: Array, places: Places, theta: Array, into: tuple[Array, Array], *, how: tuple[Array, Array, bool, bool]
@@ -151,6 +157,7 @@ class Laplacian:
 class CustomLaplacian:
     """A user's loss with a Laplacian of its own: `loss(X1) - ((1 - r)/2) mean laplacian(X2)`, no extension."""
 
+    placed: ClassVar[bool] = True
     model: CustomModel
     units: Units
     count: int = 1
@@ -166,7 +173,7 @@ class CustomLaplacian:
     def prepare(self, records: Records, rng: np.random.Generator) -> tuple[Array, tuple[Array, ...], Array | float]:
         """Draw the points of a records."""
         every = np.arange(records.rows)
-        s = stratified(rng, records.rows, self.count, self.units.dim) * np.sqrt(self.rate)
+        s = Streams.of(records, rng).laplace(every, self.count, self.units.dim) * np.sqrt(self.rate)
         second = tuple(self.model.rows(records.z + s[:, k], every, records) for k in range(self.count))
         weight = 1.0 if records.weight is None else records.weight[:, None]
         return self.model.rows(records.z, every, records), second, weight

@@ -9,11 +9,12 @@ under an extension that is 0 outside it plays roulette, drawn with a known proba
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from versadp.correction.streams import Streams, paces
 from versadp.noise.extension import Box
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.laplacian import Laplacian
     from versadp.correction.model import Model, Records
     from versadp.noise.extension import Extension
     from versadp.noise.units import Units
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Pace = Callable[[int], dict[str, int]]
 
-Form = TypeVar("Form", "Signed", "Laplacian")
 NEAR = 3.0  # a record within this many standard deviations of S from the box gets all draws
 
 
@@ -68,6 +67,7 @@ class Signed:
         What `near` and `far` are for records of which so many came so far, these included.
     """
 
+    placed: ClassVar[bool] = True
     model: Model
     units: Units
     extensions: tuple[Extension, ...]
@@ -133,13 +133,14 @@ class Signed:
             return np.arange(n), records.z.copy(), np.ones(n)
         assert rate
         signs = (1.0, -1.0) if self.paired else (1.0,)
-        around = self._around(records, rate, rng)
+        streams = Streams.of(records, rng)
+        around = self._around(records, rate, streams)
         total = n + len(signs) * sum(numbers.size * count for numbers, count, _ in around)
         record, z, weight = np.empty(total, dtype=np.int64), np.empty((total, self.units.dim)), np.empty(total)
         record[:n], z[:n], weight[:n] = np.arange(n), records.z, 1 / rate
         at = n
         for numbers, count, share in around:
-            s = stratified(rng, numbers.size, count, self.units.dim)
+            s = streams.laplace(numbers, count, self.units.dim)
             s *= np.sqrt(rate)
             each = (1 - 1 / rate) / (count * len(signs)) / share
             for sign in signs:
@@ -151,46 +152,18 @@ class Signed:
                 at = some.stop
         return record, z, weight
 
-    def _around(
-        self, records: Records, rate: float, rng: np.random.Generator
-    ) -> list[tuple[NDArray[np.int64], int, Array]]:
+    def _around(self, records: Records, rate: float, streams: Streams) -> list[tuple[NDArray[np.int64], int, Array]]:
         """Return which records get how many draws (or pairs), and with which chance they do."""
-        now = paced(self, records)
         distance = np.sqrt(self.units.distance2(records.z) / rate)
-        near, far = np.flatnonzero(distance <= NEAR), np.flatnonzero(distance > NEAR)
-        chance = np.ones(far.size)
-        if self.inside:
-            # the square root of the chance that S reaches the box balances work and variance
-            chance = np.exp(-(distance[far] - NEAR) / np.sqrt(2.0))
-            drawn = rng.random(far.size) < chance
-            far, chance = far[drawn], chance[drawn]
-        sets = (near, now.near, np.ones(near.size)), (far, now.far, chance)
+        sets: list[tuple[NDArray[np.int64], int, Array]] = []
+        for own, now in paces(self, records):
+            away = distance[own]
+            near, far = own.start + np.flatnonzero(away <= NEAR), own.start + np.flatnonzero(away > NEAR)
+            chance = np.ones(far.size)
+            if self.inside:
+                # the square root of the chance that S reaches the box balances work and variance
+                chance = np.exp(-(distance[far] - NEAR) / np.sqrt(2.0))
+                drawn = streams.uniform(far) < chance
+                far, chance = far[drawn], chance[drawn]
+            sets += [(near, now.near, np.ones(near.size)), (far, now.far, chance)]
         return [(numbers, count, share) for numbers, count, share in sets if count]
-
-
-def paced(form: Form, records: Records) -> Form:
-    """Return a form with the draws that records in their place get: later ones fewer, whatever comes after them.
-
-    So a lot has the draws that it had before others came, and a fit that goes on (`update`) meets one to all records.
-    """
-    if form.pace is None or records.before is None:
-        return form
-    changed: Any = form.pace(records.before + records.rows)
-    return replace(form, **changed)
-
-
-def stratified(rng: np.random.Generator, n: int, count: int, dim: int) -> Array:
-    """Return (n, count, dim) draws of SL(I), W stratified over a record's draws; each is SL on its own.
-
-    In one dimension SL is Laplace, whose size is exponential: then the size itself is stratified.
-    """
-    if count == 1:
-        w = rng.standard_exponential((n, 1))
-    else:
-        strata = rng.permuted(np.broadcast_to(np.arange(count), (n, count)), axis=1)
-        w = -np.log1p(-(strata + rng.random((n, count))) / count)
-    if dim == 1:
-        return np.asarray(w * np.where(rng.random((n, count)) < 0.5, -1, 1) / np.sqrt(2.0))[..., None]
-    s = rng.standard_normal((n, count, dim))
-    s *= np.sqrt(w)[..., None]
-    return s

@@ -59,6 +59,9 @@ class Criterion(Protocol):
         ...
 
 
+HUGE = 1e150  # of products of scores: squares of larger ones are infinite
+
+
 @dataclass
 class ByPasses:
     """Q of any scores: a pass each, and no more than a budget of them."""
@@ -82,6 +85,8 @@ class ByPasses:
             with np.errstate(all="ignore"):
                 n, score, outer, _ = family.total(Quietly(task))
         except ParameterError:
+            return None
+        if not np.abs(outer).max() < HUGE:  # nor where nobody could reckon with them
             return None
         return n, score.ravel()[place] / n, outer[np.ix_(place, place)] / n
 

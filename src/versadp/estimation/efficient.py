@@ -7,7 +7,8 @@ fitting with weights costs what fitting one member costs. The algorithm:
 2. pilot: Newton with equal weights, or with single members if that fails;
 3. weights at the pilot: `argmin w'Cw` over the simplex, `C_ab = E I_a' V I_b` with I_k the influence of member k, in
    the metric of V, so that units do not matter; one set for coefficients of noisy columns and one for public columns,
-   which draw on other records; Newton with the first, weights again, at last those of all records and draws;
+   which draw on other records; Newton with the first, weights again, at last those of all records and draws, and of
+   few records those at the estimate that these lead to;
 4. a last step in which each group of coefficients uses its own combination; the sandwich of that step.
 
 Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member,
@@ -79,16 +80,24 @@ def _combined(
 ) -> Fit:
     """Fit the combination whose weights are chosen from members' covariance at a pilot, and at what it leads to."""
     small = samples[0]
-    mix = _weights(samples, pilot, groups, choose)
+    mix = _weights(samples, pilot.theta, pilot.moments.hessian, groups, choose)
     for _ in range(2 if small.source.rows <= FEW_ROWS else 1):  # the pilot of many records is good already
         again = solve(small, pilot.theta, mix[0], tolerance=0.02 if small is family else 0.1)
         if not again.converged:
             break
         pilot = again
-        mix = _weights(samples, pilot, groups, choose)
-    if small is not family:  # the last weights are those of all records and all draws, as sums over them say
-        mix = _weights((family, *samples[1:]), pilot, groups, choose)
-    return last_steps(family, pilot.theta, mix, groups)
+        mix = _weights(samples, pilot.theta, pilot.moments.hessian, groups, choose)
+    if small is family:
+        return last_steps(family, pilot.theta, mix, groups)
+    # the last weights are those of all records and all draws, as sums over them say; and of few records, whose pilot
+    # is less good, those at the estimate itself
+    samples, theta, hessian = (family, *samples[1:]), pilot.theta, pilot.moments.hessian
+    for _ in range(2 if family.source.rows <= FEW_ROWS else 1):
+        fit = last_steps(family, theta, _weights(samples, theta, hessian, groups, choose), groups)
+        if fit.hessian is None:
+            break
+        theta, hessian = fit.theta, fit.hessian
+    return fit
 
 
 def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
@@ -105,16 +114,18 @@ def _pilot(family: Family, theta: Array, members: int) -> SolveResult:
     return result
 
 
-def _weights(samples: tuple[Family, ...], at: SolveResult, groups: Groups, choose: Callable[[Array], Array]) -> Array:
+def _weights(
+    samples: tuple[Family, ...], theta: Array, hessian: Array, groups: Groups, choose: Callable[[Array], Array]
+) -> Array:
     """Return the best combination for each group, (groups, members)."""
     members = len(samples[0].names)
     if members == 1:
         return np.ones((len(groups), 1))
-    moments = [family.moments(at.theta, np.eye(members), hessian=False) for family in samples]
+    moments = [family.moments(theta, np.eye(members), hessian=False) for family in samples]
     total = sum(each.n for each in moments)
 
     def matrix(group: NDArray[np.int64]) -> Array:
-        weighted = [each.n / total * trace_matrix(each, at.moments.hessian, group) for each in moments]
+        weighted = [each.n / total * trace_matrix(each, hessian, group) for each in moments]
         return np.asarray(np.sum(weighted, axis=0))
 
     return np.array([choose(matrix(group)) for group in groups])

@@ -2,8 +2,8 @@
 
 Members share one population: each has expectation the true score, so a combination with weights that sum to 1 has it
 too. What fitting needs are sums over records: of scores, of their outer products, and of Hessians. They are taken batch
-by batch through the engine, so a release larger than memory is fitted in passes. The draws of a batch depend on the
-seed and on its number alone: every pass sees the same objective.
+by batch through the engine, so a release larger than memory is fitted in passes. The draws of a record depend on the
+seed and on its place alone: every pass sees the same objective.
 """
 
 from __future__ import annotations
@@ -179,8 +179,15 @@ class Summing(Protocol):
 
 
 def draw(forms: tuple[Form, ...], seed: int, number: int, records: Records) -> Prepared:
-    """Return all that does not depend on theta; draws depend on the seed and the number of the records alone."""
-    return [form.prepare(records, np.random.default_rng([seed, number, k])) for k, form in enumerate(forms)]
+    """Return all that does not depend on theta.
+
+    Draws depend on the seed and on the number of the lot; or on the place of each record, if a form says so (`placed`).
+    """
+    prepared = []
+    for k, form in enumerate(forms):
+        by_place = getattr(form, "placed", False) and records.before is not None
+        prepared.append(form.prepare(records, np.random.default_rng([seed, k] if by_place else [seed, number, k])))
+    return prepared
 
 
 def of_lots(

@@ -42,7 +42,7 @@ from versadp.models.methods import METHODS, closed_now, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.projecting import begun, raised, without_kinks
 from versadp.models.quantile import smoothed_quantile
-from versadp.models.rehearsal import rehearse
+from versadp.models.rehearsal import STEADY_FROM, rehearse
 from versadp.models.report import Answer, results
 from versadp.models.scale import scaled
 from versadp.models.source import MemorySource
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS = 100_000
 REHEARSE_BELOW = 10_000
-STEADY_FROM = 4000  # records: one coefficient's weights need no rehearsal then, which gains 0.2 to 0.4% at 5,000
 JUDGED = 200_000  # records times coefficients
 PILOT_THRIFT = 5
 STEP = 0.5

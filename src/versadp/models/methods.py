@@ -189,7 +189,8 @@ def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> t
     bounds, enough = ((8, 40), 2e4) if units.dim == 1 else ((4, 100), 1e5)
     pace = partial(_draws, bounds=bounds, enough=enough, share=2, thrift=thrift)
     extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
-    return (Signed(model, units, extensions, pace=pace, **pace(rows)),)
+    goes_on = getattr(model.loss, "smooth", False)  # others have no update, and spread their draws evenly
+    return (Signed(model, units, extensions, pace=pace if goes_on else None, **pace(rows)),)
 
 
 def _pairs(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:

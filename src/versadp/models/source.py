@@ -17,7 +17,7 @@ from versadp.correction.model import Records, finite
 from versadp.engine import Pool, nearby
 from versadp.estimation.family import KEEPER
 from versadp.release.folder.folder import Folder
-from versadp.release.frame import LOT_ROWS  # records that are worked on at a time: draws are seeded by their number
+from versadp.release.frame import LOT_ROWS  # records that are worked on at a time
 from versadp.release.path.dates import from_dates
 from versadp.release.release import Release
 

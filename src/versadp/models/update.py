@@ -8,7 +8,7 @@ What a loss must have is a score that bends smoothly, so that a quadratic says a
 | check, hinge, Huber loss | curvature is by a bump that shrinks with the number of records, or a scale is theirs |
 | quantiles by inversion | the whole distribution function of the old records would be needed |
 | method "likelihood" | the law of the noisy columns is a part of the answer |
-| weak fits, few records | score sets are looked for among all records |
+| weak fits, few records | score sets are looked for among all records; weights of members are those of many |
 | clusters, frequencies | a cluster may go on in the new records |
 | losses of one's own, given weights | a file cannot hold them |
 """
@@ -37,6 +37,7 @@ from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import place_of, serves
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
+from versadp.models.rehearsal import STEADY_FROM
 from versadp.models.report import Answer, results
 from versadp.models.state import State
 from versadp.models.study import make_study
@@ -305,7 +306,7 @@ def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) ->
 
 @dataclass(frozen=True)
 class _Later:
-    """Records whose lots are numbered on from those before: the draws of a lot depend on its number and place."""
+    """Records that come after others: their draws depend on their places among all."""
 
     source: Any
     first: int
@@ -334,6 +335,12 @@ def _family(state: State, problem: Problem, engine: Engine) -> Family:
     family = Family(forms, _Later(problem.source, state.lots, state.kept.n), problem.model.size, engine, state.seed)
     if family.names != state.members or family.size != len(state.names):
         raise ParameterError("the state has other members than its method", hint=AGAIN)
+    unsteady = family.size == 1 or state.loss == "poisson"  # a mean's weights are rehearsed, a count's hang on theta
+    if unsteady and len(family.names) > 1 and rows < STEADY_FROM:
+        raise EstimationError(
+            f"old and new records are {rows:,} together, too few for sums to tell how members are to be weighed",
+            hint=f"fit all of them again, which takes a moment; from {STEADY_FROM:,} records on an update is as good",
+        )
     return family
 
 
