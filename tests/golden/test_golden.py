@@ -132,7 +132,7 @@ def check_same(result, golden, rel):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_same_estimates_since_draws_belong_to_places(name, large):
-    """As far from version 1 as other draws are (up to a standard error, with few draws a record), and the same since."""
+    """As far from version 1 as other draws are, up to a standard error or so with few of them, and the same since."""
     result, golden = fitted(name, large)
     assert result.outcome == golden["outcome"]
     away = (np.asarray(SINCE[name]["params"]) - golden["params"]) / golden["bse"]
