@@ -91,7 +91,8 @@ def _median(code: str, rows: int, data: Path, out: Path) -> Cost:
         if turn and code is not _FIT:  # which leaves nothing
             shutil.rmtree(out.parent)
         out.parent.mkdir(exist_ok=True)
-        let_go(data)  # a file that was just used is still in memory, unless it is too large: all come from disk
+        for path in (data, *out.glob("*.parquet")):  # what was just used is still in memory, unless it is too large
+            let_go(path)
         costs.append(_run(code, rows, data, out))
     return sorted(costs, key=lambda cost: cost.cpu)[len(costs) // 2]
 

@@ -1,6 +1,7 @@
 """Draws that belong to a record's place: their law, their independence, and that lots do not matter to them."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,6 @@ from scipy import stats
 
 import versadp as vdp
 from versadp.correction import Records, Streams
-from versadp.correction.signed import Signed
 from versadp.correction.streams import FIRST, paces
 from versadp.estimation.family import draw, evaluated
 from versadp.models.methods import forms_of
@@ -68,11 +68,12 @@ def test_records_keys_and_kinds_of_draws_have_nothing_in_common():
 
 
 def test_a_pace_is_a_matter_of_place():
-    form = Signed.__new__(Signed)
-    object.__setattr__(form, "pace", lambda rows: {"near": 10**6 // rows})
-    for name in ("model", "units", "extensions"):
-        object.__setattr__(form, name, None)
-    form = replace(form)
+    @dataclass(frozen=True)
+    class Paced:
+        pace: Callable[[int], dict[str, int]]
+        near: int = 7
+
+    form = Paced(lambda rows: {"near": 10**6 // rows})
 
     def near(before, rows):
         records = Records(np.zeros((rows, 1)), before=before)
@@ -86,11 +87,12 @@ def test_a_pace_is_a_matter_of_place():
     assert np.array_equal(whole, np.concatenate([near(0, 10), near(10, 2990), near(3000, 6000)]))
     assert (np.diff(whole) <= 0).all()
     assert whole[0] == whole[FIRST - 1] > whole[FIRST] == whole[2 * FIRST - 1] > whole[2 * FIRST]
-    assert (near(None, 50) == form.near).all()  # no place, no pace
+    assert (near(None, 50) == 7).all()  # no place, no pace
 
 
 SCHEMA = vdp.Schema({"x": vdp.Bounded(-1, 1), "c": vdp.Categorical(["a", "b", "c"]), "y": vdp.Public()})
 MECHANISM = vdp.Mechanism(SCHEMA, scale=0.4, exact_rate=0.1, keep=0.6)
+LACKING = vdp.calibrate(vdp.Schema({"x": vdp.Bounded(-1, 1, nullable=True), "y": vdp.Public()}), epsilon=4)
 CASES = [
     ("y ~ x", "squared", "efficient"),
     ("y ~ x", "check", "efficient"),
@@ -99,6 +101,7 @@ CASES = [
     ("y ~ x", "logistic", "sl"),
     ("y ~ np.exp(x) + C(c)", "squared", "efficient"),
     ("y ~ np.exp(x)", "squared", "efficient"),
+    ("y ~ x + 1", "squared", "drcl"),  # from windows, and a tenth of x is missing
 ]
 
 
@@ -108,7 +111,10 @@ def test_how_records_are_cut_does_not_matter(formula, loss, method):
     rng = np.random.default_rng(5)
     rows = 3000
     table = {"x": rng.uniform(-1, 1, rows), "c": rng.choice(["a", "b", "c"], rows), "y": rng.integers(0, 2, rows)}
-    release = MECHANISM.release(pd.DataFrame(table), shuffle=False, key=bytes(range(32)))
+    frame, mechanism = pd.DataFrame(table), MECHANISM
+    if formula == "y ~ x + 1":
+        frame, mechanism = frame[["x", "y"]].assign(x=frame["x"].where(rng.random(rows) > 0.1)), LACKING
+    release = mechanism.release(frame, shuffle=False, key=bytes(range(32)))
     problem = make_problem(release, formula, vdp.losses.as_loss(loss), None, None)
     ((_, records),) = problem.source.read(problem.source.handles()[0])
     forms = forms_of(problem, method, None, 4, rows)

@@ -101,7 +101,8 @@ def test_an_update_is_the_refit(kind, formula, options, limit):
     found, whole = before.update(second), vdp.fit(release, formula, **options)
     assert found.nobs == whole.nobs == 8000
     assert apart(found, whole) < limit
-    assert apart(before, whole) > 0.1  # the old records alone are far from it: the comparison sees something
+    alone = vdp.fit(second, formula, **options)  # old or new records alone are far from it: the comparison sees something
+    assert max(apart(before, whole), apart(alone, whole)) > 0.1
     assert np.asarray(found.bse) == pytest.approx(np.asarray(whole.bse), rel=0.02)
 
 
@@ -126,7 +127,7 @@ def families(release, formula, loss, sizes):
     made = [make_problem(each, formula, vdp.losses.as_loss(loss), None, None) for each in (old, new)]
     answer = estimate(made[0], choice, None)
     before, problem = answer.asked.family, made[1]
-    later = _Later(problem.source, len(before.source.lots), before.source.rows)
+    later = _Later(problem.source, before.source.rows)
     after = Family(before.forms, later, before.size, before.engine, 0)
     both = MemorySource((*before.source.lots, *(lot for handle in later.handles() for _, lot in later.read(handle))))
     return answer, before, after, Family(before.forms, both, before.size, before.engine, 0)
@@ -308,7 +309,7 @@ def test_records_that_are_read_in_every_pass(kind, tmp_path, monkeypatch):
         found.append((fit.update(parts[1]), fit.renewal.state))
     (one, before), (other, after) = found
     assert apart(one, other) < 1e-8
-    assert (before.lots, before.kept.n) == (after.lots, after.kept.n) == (1, 4000)
+    assert before.kept.n == after.kept.n == 4000
 
 
 def test_a_folder_that_was_appended_to(tmp_path):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -16,11 +17,13 @@ from hypothesis import strategies as st
 import versadp as vdp
 from versadp.errors import ParameterError, ReleaseError
 from versadp.noise.words import SLAB_ROWS
-from versadp.release.files import run
+from versadp.release.files import run, sorting
 from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
+from versadp.release.files.sorting import read_runs, write_run
 from versadp.release.folder import folder as folders
 from versadp.release.folder import parts
+from versadp.release.folder.manifest import PartFile
 from versadp.release.ledger.state import State
 from versadp.release.path.order import MOST_GROUPS, Alike, Order, count_alike, in_order, is_sorted, row_hash, row_order
 
@@ -125,6 +128,20 @@ def test_a_file_in_many_parts_is_sorted_as_one(tmp_path, monkeypatch, rows):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
     table = vdp.load(tmp_path / "one").frame
     assert is_sorted(dict(zip(table.column_names, table.columns, strict=True)))
+
+
+def test_a_run_that_ends_early_is_not_taken_for_whole(tmp_path):
+    """Zeros look like the end of an Arrow file; its size is right, and rows would be lost."""
+    rows = people(5000)
+    write_run(tmp_path / "run-00000.arrow", pa.Table.from_pandas(rows, preserve_index=False).columns)
+    file = PartFile.of(tmp_path / "run-00000.arrow", len(rows))
+    (whole,) = read_runs(tmp_path, [file])
+    assert sum(batch.num_rows for batch in whole.rows(0, 2**64)[1]) == 5000
+    data, end = (tmp_path / "run-00000.arrow").read_bytes(), sorting._index(whole).places[2]
+    (tmp_path / "run-00000.arrow").write_bytes(data[:end].ljust(len(data), b"\0"))
+    (cut,) = read_runs(tmp_path, [replace(file, sha256="another")])
+    with pytest.raises(ReleaseError, match="scratch folder was changed"):
+        cut.rows(0, 2**64)
 
 
 def test_runs_that_were_begun_longer_go_on(tmp_path, monkeypatch):

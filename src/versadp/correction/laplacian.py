@@ -171,7 +171,7 @@ class CustomLaplacian:
         return self.units.exact_rate
 
     def prepare(self, records: Records, rng: np.random.Generator) -> tuple[Array, tuple[Array, ...], Array | float]:
-        """Draw the points of a records."""
+        """Draw the points of some records."""
         every = np.arange(records.rows)
         s = Streams.of(records, rng).laplace(every, self.count, self.units.dim) * np.sqrt(self.rate)
         second = tuple(self.model.rows(records.z + s[:, k], every, records) for k in range(self.count))

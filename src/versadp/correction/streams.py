@@ -53,7 +53,7 @@ class Streams:
 
     @classmethod
     def of(cls, records: Records, rng: np.random.Generator) -> Streams:
-        """Return the streams of some records; of those that have no place, streams of their own."""
+        """Return the streams of some records; those that have no places are counted from 0."""
         return cls(rng.integers(2**64, dtype=np.uint64), records.before or 0)
 
     def laplace(self, numbers: NDArray[np.int64], count: int, dim: int) -> Array:
@@ -62,13 +62,13 @@ class Streams:
         In one dimension SL is Laplace, whose size is exponential: then the size itself is stratified.
         """
         out = np.empty((len(numbers), count, dim))
-        draw(self.key, self._places(numbers), out)
+        _draw(self.key, self._places(numbers), out)
         return out
 
     def uniform(self, numbers: NDArray[np.int64]) -> Array:
         """Return a number between 0 and 1 for each of some records, that is none of its draws."""
         out = np.empty(len(numbers))
-        begin(~self.key, self._places(numbers), out)
+        _begin(~self.key, self._places(numbers), out)
         return out
 
     def _places(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -99,21 +99,22 @@ def _mix(word: np.uint64) -> np.uint64:
 
 
 @compiled
-def begin(key: np.uint64, places: NDArray[np.uint64], out: Array) -> None:
+def _begin(key: np.uint64, places: NDArray[np.uint64], out: Array) -> None:
     """Write the first number of the stream of each place."""
     for i in range(places.size):
         out[i] = np.float64(_mix(_mix(key ^ _mix(places[i])) + np.uint64(_GAMMA)) >> np.uint64(11)) * _UNIT
 
 
 @compiled
-def draw(key: np.uint64, places: NDArray[np.uint64], out: Array) -> None:
+def _draw(key: np.uint64, places: NDArray[np.uint64], out: Array) -> None:
     """Write draws of SL(I) into `out` (n, count, dim): W by strata in random order, normal numbers by the polar way."""
     count, dim = out.shape[1], out.shape[2]
     strata = np.empty(count)
     gamma, low = np.uint64(_GAMMA), np.uint64(11)
     for i in range(places.size):
         word = _mix(key ^ _mix(places[i]))
-        for j in range(count):  # a permutation, from the inside out
+        strata[0] = 0.0
+        for j in range(1, count):  # a permutation, from the inside out
             word += gamma
             other = int(np.float64(_mix(word) >> low) * _UNIT * (j + 1))
             strata[j] = strata[other]

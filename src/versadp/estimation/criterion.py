@@ -86,9 +86,10 @@ class ByPasses:
                 n, score, outer, _ = family.total(Quietly(task))
         except ParameterError:
             return None
-        if not np.abs(outer).max() < HUGE:  # nor where nobody could reckon with them
+        products = outer[np.ix_(place, place)] / n
+        if not np.abs(products).max() < HUGE:  # nor where nobody could reckon with them
             return None
-        return n, score.ravel()[place] / n, outer[np.ix_(place, place)] / n
+        return n, score.ravel()[place] / n, products
 
 
 class OutOfBudget(Exception):  # noqa: N818 - no error: the answer is that there is none

@@ -91,13 +91,17 @@ def _combined(
         return last_steps(family, pilot.theta, mix, groups)
     # the last weights are those of all records and all draws, as sums over them say; and of few records, whose pilot
     # is less good, those at the estimate itself
-    samples, theta, hessian = (family, *samples[1:]), pilot.theta, pilot.moments.hessian
-    for _ in range(2 if family.source.rows <= FEW_ROWS else 1):
-        fit = last_steps(family, theta, _weights(samples, theta, hessian, groups, choose), groups)
-        if fit.hessian is None:
-            break
-        theta, hessian = fit.theta, fit.hessian
-    return fit
+    samples = (family, *samples[1:])
+    mix = _weights(samples, pilot.theta, pilot.moments.hessian, groups, choose)
+    fit = last_steps(family, pilot.theta, mix, groups)
+    if fit.hessian is None or family.source.rows > FEW_ROWS:
+        return fit
+    try:
+        mix = _weights(samples, fit.theta, fit.hessian, groups, choose)
+        nearer = last_steps(family, fit.theta, mix, groups)
+    except ParameterError:  # the last step led beyond what can be corrected
+        return fit
+    return nearer if nearer.converged else fit
 
 
 def _pilot(family: Family, theta: Array, members: int) -> SolveResult:

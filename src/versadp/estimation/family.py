@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+PLACED = 0x91ACE  # tells a generator for all lots from those of a lot
 KEPT_NUMBERS = 30_000_000  # of draws that are kept between passes
 
 
@@ -179,15 +180,18 @@ class Summing(Protocol):
 
 
 def draw(forms: tuple[Form, ...], seed: int, number: int, records: Records) -> Prepared:
-    """Return all that does not depend on theta.
+    """Return all that does not depend on theta."""
+    return [form.prepare(records, generator(form, records, seed, number, k)) for k, form in enumerate(forms)]
 
-    Draws depend on the seed and on the number of the lot; or on the place of each record, if a form says so (`placed`).
+
+def generator(form: Any, records: Records, seed: int, number: int, *own: int) -> np.random.Generator:
+    """Return what a form draws from for some records.
+
+    It is the same for all lots if records have places and the form draws for each by its own (`placed`); otherwise each
+    lot, by its number, has one of its own.
     """
-    prepared = []
-    for k, form in enumerate(forms):
-        by_place = getattr(form, "placed", False) and records.before is not None
-        prepared.append(form.prepare(records, np.random.default_rng([seed, k] if by_place else [seed, number, k])))
-    return prepared
+    by_place = getattr(form, "placed", False) and records.before is not None
+    return np.random.default_rng([seed, *own, PLACED] if by_place else [seed, number, *own])
 
 
 def of_lots(

@@ -21,6 +21,7 @@ from versadp.correction.series import Place, series
 from versadp.errors import EstimationError
 from versadp.estimation import Family
 from versadp.estimation.efficient import simplex_weights
+from versadp.estimation.family import generator
 from versadp.estimation.influence import Inquiry, Labels, Look, look_at
 from versadp.formula.design import PUBLIC
 from versadp.losses.bare import OF_LINK, Bare
@@ -267,7 +268,7 @@ class Steady:
     def prepare(self, records: Records, rng: np.random.Generator) -> Any:
         """Return all that does not depend on theta."""
         seed, lot, *_ = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined] # see `family.draw`
-        return self.form.prepare(records, np.random.default_rng([seed, lot, 0xA7, self.number]))
+        return self.form.prepare(records, generator(self.form, records, seed, lot, 0xA7, self.number))
 
     def evaluate(self, prepared: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores and Hessian."""

@@ -57,8 +57,6 @@ class State:
     kept : Kept
     bias, strength : array (p,) or None
         The first times the number of records, which it falls with.
-    lots : int
-        How many lots of records were drawn for: each has draws of its own.
     seen : tuple of str
         Digests of released parts that are in it.
     updates : int
@@ -84,7 +82,6 @@ class State:
     kept: Kept
     bias: Array | None
     strength: Array | None
-    lots: int
     seen: tuple[str, ...]
     updates: int = 0
 
@@ -109,6 +106,7 @@ class State:
         """Read what `to_dict` wrote, and refuse anything else."""
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
+        data = {key: value for key, value in data.items() if key != "lots"}  # which states once counted
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
             raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
         names = _texts("names", data["names"])
@@ -133,7 +131,6 @@ class State:
             kept=_kept(data["kept"], p, len(members)),
             bias=None if data["bias"] is None else _numbers("bias", data["bias"], (p,)),
             strength=None if data["strength"] is None else _numbers("strength", data["strength"], (p,)),
-            lots=inputs.whole("lots", data["lots"], 1),
             seen=seen,
             updates=inputs.whole("updates", data["updates"], 0),
         )

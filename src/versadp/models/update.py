@@ -8,7 +8,7 @@ What a loss must have is a score that bends smoothly, so that a quadratic says a
 | check, hinge, Huber loss | curvature is by a bump that shrinks with the number of records, or a scale is theirs |
 | quantiles by inversion | the whole distribution function of the old records would be needed |
 | method "likelihood" | the law of the noisy columns is a part of the answer |
-| weak fits, few records | score sets are looked for among all records; weights of members are those of many |
+| weak fits, few records | score sets are looked for among all records; weights of few need more than sums |
 | clusters, frequencies | a cluster may go on in the new records |
 | losses of one's own, given weights | a file cannot hold them |
 """
@@ -191,7 +191,6 @@ def state_of(release: Release, study: Study, answer: Answer, given: dict[str, An
         kept=Kept.of(family, fit.theta),
         bias=None if fit.bias is None else fit.n * fit.bias,
         strength=None if fit.strength is None or not np.isfinite(fit.strength).all() else fit.strength,
-        lots=_lots(problem.source),
         seen=tuple(part_digests(release)),
     )
 
@@ -309,7 +308,6 @@ class _Later:
     """Records that come after others: their draws depend on their places among all."""
 
     source: Any
-    first: int
     before: int
 
     @property
@@ -326,13 +324,13 @@ class _Later:
     def read(self, handle: Any) -> Iterator[tuple[int, Records]]:
         for number, records in self.source.read(handle):
             place = None if records.before is None else self.before + records.before
-            yield self.first + number, replace(records, before=place)
+            yield number, replace(records, before=place)
 
 
 def _family(state: State, problem: Problem, engine: Engine) -> Family:
     rows = state.kept.n + problem.source.rows
     forms = forms_of(problem, state.method, state.extension, state.draws, rows)
-    family = Family(forms, _Later(problem.source, state.lots, state.kept.n), problem.model.size, engine, state.seed)
+    family = Family(forms, _Later(problem.source, state.kept.n), problem.model.size, engine, state.seed)
     if family.names != state.members or family.size != len(state.names):
         raise ParameterError("the state has other members than its method", hint=AGAIN)
     unsteady = family.size == 1 or state.loss == "poisson"  # a mean's weights are rehearsed, a count's hang on theta
@@ -344,10 +342,6 @@ def _family(state: State, problem: Problem, engine: Engine) -> Family:
     return family
 
 
-def _lots(source: Any) -> int:
-    return sum(len(source.sizes(item)) for item in source.handles())
-
-
 def _after(state: State, found: Renewed, parts: list[str], problem: Problem) -> State:
     strength = None if state.strength is None else state.strength * np.sqrt(found.kept.n / state.kept.n)
     small = strength is not None and bool((strength >= PLAIN).all())  # as a fit would find it, and not look at it
@@ -357,7 +351,6 @@ def _after(state: State, found: Renewed, parts: list[str], problem: Problem) -> 
         off=problem.off,
         bias=None if small else state.bias,
         strength=strength,
-        lots=state.lots + _lots(problem.source),
         seen=(*state.seen, *parts),
         updates=state.updates + 1,
     )

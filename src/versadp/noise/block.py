@@ -296,7 +296,8 @@ class Block(ABC):
         """Return signed points whose weighted sums undo the noise in expectation, in the order of records.
 
         A missing value is a point too: `sum of weight * g(point)` has expectation g(x) also where x is missing, for
-        any g(NaN). Left out (g = 0), the other points stand for the complete records.
+        any g(NaN). Left out (g = 0), the other points stand for the complete records. How much is drawn from `rng`
+        depends on the number of records and not on their values: a record has draws of its own, whoever is beside it.
         """
 
     @abstractmethod

@@ -115,13 +115,14 @@ def window_points(block: WindowBlock, j: int, z: Array, rng: np.random.Generator
     unknown = z >= block.missing_place[j]
     if w == 1:
         return Points(numbers, {block.columns[j]: np.where(unknown, np.nan, low + step * z)}, np.ones(z.size))
+    # the mean of the first window, drawn: it is needed in expectation only; for who is missing too (`Block.points`)
+    mean = np.floor(rng.random(z.size) * w)[~unknown]
     lost, numbers, z = numbers[unknown], numbers[~unknown], z[~unknown]
     q, r = np.divmod(z.astype(np.int64), w)
     count = q.astype(np.int64)
     owner = np.repeat(numbers, count)
     at = np.repeat(r, count) + w * (np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count))
     record = np.concatenate([numbers, numbers, numbers, owner, owner, lost])
-    mean = np.floor(rng.random(z.size) * w)  # of the first window, drawn: it is needed in expectation only
     # points beyond the lattice stand for a constant: v has the value of its last point there
     place = np.concatenate([r, np.zeros(z.size), mean, at + 1, at, np.full(lost.size, np.nan)])
     place = np.minimum(place, block.last[j])

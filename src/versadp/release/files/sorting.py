@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 BATCH = 1024  # rows that are read together
 BUFFER = 2**22  # bytes that are written together: a batch has dozens of small buffers
 HEAD = 8  # bytes before the first message of an Arrow file
-INDEXES = 4096  # of runs that are remembered, some kilobytes each
+INDEXES = 2**16  # of runs that are remembered, some kilobytes each: all of 2e10 records
 _HASH = "#"  # beside columns whose names are anything but this
 
 
@@ -90,6 +90,7 @@ class SortedRun:
     """A run on disk, of which batches that lie together are read at once; many lots are gathered from many runs."""
 
     path: Path
+    count: int
     sha256: str
 
     def rows(self, low: int, high: int) -> tuple[pa.Schema, list[pa.RecordBatch]]:
@@ -111,10 +112,13 @@ def _index(run: SortedRun) -> Index:
     with pa.memory_map(str(run.path)) as file:
         file.seek(HEAD)
         columns = pa.ipc.read_schema(pa.ipc.read_message(file))
-        starts, places = [], [file.tell()]
+        starts, places, count = [], [file.tell()], 0
         while (batch := _next(file, columns)) is not None:
             starts.append(batch.column(0)[0].as_py())
             places.append(file.tell())
+            count += batch.num_rows
+        if count != run.count:  # a file that is cut between batches ends there like any other
+            raise _changed()
         return Index(columns, np.array(starts, np.uint64), np.array(places))
 
 
@@ -198,5 +202,9 @@ def _collected(lot: Lot) -> pa.Table:
 def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
     """Return runs that were just made, or found to be there to the last byte."""
     if not all(file.is_in(folder) for file in files):
-        raise ReleaseError("the scratch folder was changed meanwhile", hint="run the same command again")
-    return tuple(SortedRun(folder / file.name, file.sha256) for file in files)
+        raise _changed()
+    return tuple(SortedRun(folder / file.name, file.rows, file.sha256) for file in files)
+
+
+def _changed() -> ReleaseError:
+    return ReleaseError("the scratch folder was changed meanwhile", hint="run the same command again")
