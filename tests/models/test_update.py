@@ -101,8 +101,8 @@ def test_an_update_is_the_refit(kind, formula, options, limit):
     found, whole = before.update(second), vdp.fit(release, formula, **options)
     assert found.nobs == whole.nobs == 8000
     assert apart(found, whole) < limit
-    alone = vdp.fit(second, formula, **options)  # old or new records alone are far from it: the comparison sees something
-    assert max(apart(before, whole), apart(alone, whole)) > 0.1
+    alone = vdp.fit(second, formula, **options)
+    assert max(apart(before, whole), apart(alone, whole)) > 0.1  # old or new ones alone: the comparison sees something
     assert np.asarray(found.bse) == pytest.approx(np.asarray(whole.bse), rel=0.02)
 
 
