@@ -96,7 +96,9 @@ def test_the_same_windows_drawn_by_numpy_pass():
 
 
 @pytest.mark.parametrize(
-    ("mech", "n"), [(ONE, 60_000), (COARSE, 400_000), (JOINT, 60_000)], ids=["one", "coarse", "joint"]
+    ("mech", "n"),
+    [(ONE, 60_000), pytest.param(COARSE, 400_000, marks=pytest.mark.slow), (JOINT, 60_000)],
+    ids=["one", "coarse", "joint"],
 )
 def test_windows_kept_too_often_fail(mech, n):
     """2% more often: q, the share of records in their window, is too large by 0.02 keep.

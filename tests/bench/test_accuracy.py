@@ -11,7 +11,9 @@ from versadp_bench.accuracy import ROWS, accuracy_row, accuracy_table, met, true
 from versadp_bench.command import BENCHMARKS
 
 
-@pytest.mark.parametrize(("row", "reps"), [("table2 0.5", 8), ("table3 2", 8), ("table1 ReLU", 60)])
+@pytest.mark.parametrize(
+    ("row", "reps"), [pytest.param("table2 0.5", 8, marks=pytest.mark.slow), ("table3 2", 8), ("table1 ReLU", 60)]
+)
 def test_thinned(row, reps):
     """The relative error of an RMSE over m independent errors is (2m)^-1/2: five of those above what is required."""
     found = accuracy_row(row, reps)

@@ -33,7 +33,7 @@ def stubbed(estimator, reps=150, again=0, regime=stubs.REGIME):
     return found
 
 
-@pytest.mark.parametrize("estimator", [stubs.right, stubs.open_ended])
+@pytest.mark.parametrize("estimator", [stubs.right, pytest.param(stubs.open_ended, marks=pytest.mark.slow)])
 def test_right_intervals_hold(estimator):
     """Among 600 replications 95% is more than three standard errors from either limit; they are seeded."""
     assert stubbed(estimator, reps=600).holds == YES
@@ -135,6 +135,7 @@ def test_chance_is_as_rare_as_stated():
         assert 0 < binom.cdf(max(low), m, 0.92) <= CHANCE < binom.cdf(max(low) + 1, m, 0.92)
 
 
+@pytest.mark.slow
 def test_a_row_outside_its_limits_is_run_again_and_only_that_counts(tmp_path):
     assert stubbed(stubs.right, 2).holds == UNSURE  # no share of two is inside
     (found,) = run(Plan([stubs.REGIME], 2, 300, estimator=stubs.narrow), tmp_path, "serial")

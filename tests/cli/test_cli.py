@@ -70,7 +70,7 @@ def test_small_benchmarks_run(name):
     assert all(figure.figure > 0 for figure in BENCHMARKS[name]())
 
 
-@pytest.mark.parametrize("name", ["release", "window-release", "windows"])
+@pytest.mark.parametrize("name", ["release", "window-release", pytest.param("windows", marks=pytest.mark.slow)])
 def test_release_benchmarks_run_thinned(name):
     assert all(figure.figure > 0 for figure in BENCHMARKS[name](rows=20_000))
 

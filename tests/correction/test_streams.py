@@ -15,7 +15,7 @@ from versadp.estimation.family import draw, evaluated
 from versadp.models.methods import forms_of
 from versadp.models.problem import make_problem
 
-ROWS = 40_000
+ROWS = 30_000
 ALPHA = 1e-4  # of each test of a law: some dozens of them, with seeds that nobody chose
 
 

@@ -16,7 +16,12 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("table", "size"), [("table1", "500"), ("table2", "5000"), pytest.param("table3", "2500", marks=pytest.mark.slow)]
+    ("table", "size"),
+    [
+        ("table1", "500"),
+        pytest.param("table2", "5000", marks=pytest.mark.slow),
+        pytest.param("table3", "2500", marks=pytest.mark.slow),
+    ],
 )
 def test_tables_have_every_method_beside_the_published_figure(table, size):
     result = run(table, "--reps", "3", "--ours", "2", "--n", size, "--engine", "serial", "--format", "json")

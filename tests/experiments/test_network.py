@@ -41,6 +41,7 @@ def test_a_network_learns_from_noisy_records(noise):
     assert found["oracle"] < found["corrected"] < 0.5 * found["line"]
 
 
+@pytest.mark.slow
 def test_bounded_outputs_bound_the_signed_loss():
     """All weights negative: outputs run to their bound and no further."""
     x, y = np.random.default_rng(1).uniform(-1, 1, (400, 1, 2)), np.zeros(400)

@@ -95,6 +95,7 @@ def test_comparisons_and_predictions_are_those_of_the_raw_fit(data, release):
     )
 
 
+@pytest.mark.slow
 def test_terms_that_are_not_linear_are_moved_as_they_are(data):
     """A logarithm, a square and an interaction: their slopes are by differences of the design."""
     release = NEARLY_RAW["zil"].release(data)  # a window as narrow as this has too many points for a logarithm

@@ -132,7 +132,9 @@ def test_equivariance_in_the_response():
     assert np.asarray(two.params) == pytest.approx(np.array([3, 0, 0, 0]) - 2 * np.asarray(one.params), abs=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "check", "hinge", "huber", "poisson"])
+@pytest.mark.parametrize(
+    "loss", ["squared", "logistic", "check", "hinge", pytest.param("huber", marks=pytest.mark.slow), "poisson"]
+)
 def test_estimates_are_right_within_their_errors(loss):
     """Against the raw fit, five standard errors; naive is off by more."""
     frame = people(loss, n=20_000, seed=3)

@@ -241,6 +241,7 @@ def related(n, seed, bent):
 RELATED = {"x": Bounded(-1.6, 1.6), "w": Public(), "y": Public()}
 
 
+@pytest.mark.slow
 def test_noisy_columns_may_go_with_public_numbers_but_not_anyhow():
     straight, bent = (
         fit(released(RELATED, {"x": ZeroInflated(0.4, 0.05)}, related(8000, 4, bend)), "y ~ x + w")

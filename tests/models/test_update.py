@@ -84,11 +84,11 @@ CASES = [
     ("laplace", "b ~ x + w", {"loss": "logistic", "method": "analytic"}, 0.02),
     ("laplace", "y ~ x + w", {}, 0.02),  # from here on there are draws, which depend on a record's place alone
     ("laplace", "b ~ x + w", {"loss": "logistic"}, 0.02),
-    ("laplace", "c ~ x + w", {"loss": "poisson"}, 0.02),
+    pytest.param("laplace", "c ~ x + w", {"loss": "poisson"}, 0.02, marks=pytest.mark.slow),
     ("laplace", "x ~ 1", {}, 0.02),
-    ("laplace", "y ~ np.exp(x) + w", {}, 0.02),
+    pytest.param("laplace", "y ~ np.exp(x) + w", {}, 0.02, marks=pytest.mark.slow),
     ("laplace", "y ~ x + w", {"method": "drcl"}, 1e-8),
-    ("laplace", "b ~ x + w", {"loss": "logistic", "method": "sdrcl"}, 0.02),
+    pytest.param("laplace", "b ~ x + w", {"loss": "logistic", "method": "sdrcl"}, 0.02, marks=pytest.mark.slow),
     ("mixed", "b ~ x + C(town)", {"loss": "logistic"}, 0.02),
 ]
 

@@ -362,6 +362,7 @@ def test_sequential_glm_finds_the_coefficients_as_precisely_as_its_formula_says(
     assert not (np.abs(still - theta) < 5 * errors).all()
 
 
+@pytest.mark.slow
 def test_sequential_glm_has_its_asymptotic_variance():
     theta, n, epsilon, reps = np.array([0.3, 1.0]), 20_000, 2.0, 60
     z = binary(n, theta).design

@@ -90,6 +90,7 @@ def test_without_noise_in_the_quadratic_it_is_scikit_learn():
     assert np.allclose(quadratic(H, g, shrunk, Penalty(0.05)), theta(ridge), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_small_penalty_leaves_the_fit_as_it_is():
     _, release = released("number", 1)
     fitted = vdp.fit(release, "number ~ " + " + ".join(NAMES)).params.values

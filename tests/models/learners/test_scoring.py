@@ -123,6 +123,7 @@ def test_a_score_of_ones_own():
     assert own == vdp.corrected_score(MODELS["number"], release, "number", metric="neg_mean_pinball_loss", **options)
 
 
+@pytest.mark.slow
 def test_grid_search_and_cross_validation_on_released_records():
     rng = np.random.default_rng(7)
     x = rng.uniform(-1, 1, 3000)
