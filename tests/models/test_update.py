@@ -176,7 +176,7 @@ def test_laplace_noise_in_a_folder_that_grows(formula, loss, ends, tmp_path):
         found.save_state(state)
     whole, *others = (vdp.fit(out, formula, loss=loss, random_state=seed) for seed in range(5))
     assert apart(found, whole) < 0.02
-    assert max(apart(other, whole) for other in others) > 0.05  # other draws: the comparison sees them
+    assert max(apart(other, whole) for other in others) > 0.02  # other draws are further apart than an update may be
 
 
 @pytest.mark.parametrize(("rows", "some"), [(700, True), (1600, False)])
