@@ -278,6 +278,7 @@ def test_a_state_goes_through_its_file(tmp_path):
     text = (tmp_path / "state.json").read_text()
     assert len(text) < 20_000
     assert State.from_dict(json.loads(text)).to_dict() == json.loads(text)
+    assert State.from_dict(json.loads(text) | {"lots": 3}).to_dict() == json.loads(text)  # as it was once written
     with pytest.raises(DataError, match="in the state already"):
         vdp.update(tmp_path / "state.json", first)
 
