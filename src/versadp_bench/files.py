@@ -12,10 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from versadp_bench.measure import Figure
 
@@ -66,22 +69,31 @@ report(start)
 )
 
 
+@dataclass(frozen=True)
+class Made:
+    """Uniform numbers, made as they are asked for and the same each time: a source that costs next to nothing."""
+
+    rows: int
+    columns: pa.Schema = field(default_factory=lambda: pa.schema([(f"x{j}", pa.float64()) for j in range(COLUMNS)]))
+
+    def batches(self, rows: int = 2**17) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Yield the records, each batch with the share of the whole that is made by then."""
+        rng = np.random.Generator(np.random.SFC64(0))
+        for start in range(0, self.rows, rows):
+            stop = min(start + rows, self.rows)
+            numbers = [pa.array(rng.random(stop - start)) for _ in self.columns]
+            yield pa.RecordBatch.from_arrays(numbers, schema=self.columns), stop / self.rows
+
+
 def write(path: Path, rows: int, *, people: bool = False) -> Path:
     """Write a Parquet file of uniform numbers, piece by piece, perhaps with who the people are."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rng, writer = np.random.default_rng(0), None
-    for start in range(0, rows, _PIECE):
-        some = range(start, min(start + _PIECE, rows))
-        piece = pa.table({f"x{j}": rng.random(len(some)) for j in range(COLUMNS)})
-        if people:
-            piece = piece.append_column("person", pa.array(np.arange(start, some.stop)))
-        if writer is None:
-            writer = pq.ParquetWriter(path, piece.schema, compression="zstd", compression_level=1, use_dictionary=False)
-        writer.write_table(piece)
-    if writer is not None:
-        writer.close()
+    made, start = Made(rows), 0
+    columns = made.columns.append(pa.field("person", pa.int64())) if people else made.columns
+    with pq.ParquetWriter(path, columns, compression="zstd", compression_level=1, use_dictionary=False) as writer:
+        for batch, _ in made.batches(_PIECE):
+            own = [pa.array(np.arange(start, start + batch.num_rows))] if people else []
+            writer.write_batch(pa.RecordBatch.from_arrays([*batch.columns, *own], schema=columns))
+            start += batch.num_rows
     return path
 
 

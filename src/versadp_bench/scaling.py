@@ -2,7 +2,8 @@
 
     seconds(n) = fixed + each n        each: CPU seconds a row, from two sizes; the third is predicted before it is run
 
-What is asked of a machine is CPU time a row and memory that does not grow. On a cluster rows are shared out:
+What is asked of a machine is CPU time a row and memory that does not grow. Rows are made as they are asked for, so that
+nothing but the release is measured, or come out of a file. On a cluster rows are shared out:
 
     seconds  >=  each n / cores,    bytes n passes / (workers rate)        whichever is more
     network  =   passes workers 8 (p + p²)                                 bytes: sums of the size of the parameters
@@ -17,11 +18,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from versadp.release.durable import let_go, sync_file
+from versadp.release.durable import sync_file
 from versadp_bench.files import COLUMNS, write
 
 if TYPE_CHECKING:
@@ -30,21 +32,31 @@ if TYPE_CHECKING:
 TIMES = {100_000: 5, 1_000_000: 5, 10_000_000: 5, 100_000_000: 1}  # rows, and how often: the median counts
 PARAMETERS = 4
 _HEAD = """
-import json, sys, time
+import json, os, sys
+from versadp_bench.files import Made
 from versadp_bench.measure import peak_memory
 import versadp as vdp
 columns = {f"x{j}": vdp.Bounded(0, 1) for j in range(int(sys.argv[3]))}
-def report(begun, cpu, passes):
-    took = time.perf_counter() - begun, time.process_time() - cpu
-    print(json.dumps([*took, peak_memory(), passes]))
+def report(begun, passes):
+    user, system, _, _, clock = (now - then for now, then in zip(os.times(), begun))
+    print(json.dumps([clock, user, system, peak_memory(), passes]))
 """
+_ROWS = (
+    _HEAD
+    + """
+begun = os.times()
+for batch, share in Made(int(sys.argv[4])).batches():
+    pass
+report(begun, 1)
+"""
+)
 _RELEASE = (
     _HEAD
     + """
 mech = vdp.calibrate(%s, epsilon=8)
-begun, cpu = time.perf_counter(), time.process_time()
-vdp.release_file(sys.argv[1], sys.argv[2], mech)
-report(begun, cpu, 1)
+begun = os.times()
+vdp.release_file(%s, sys.argv[2], mech)
+report(begun, 1)
 """
 )
 _FIT = (
@@ -60,28 +72,37 @@ class Counting:
         self.passes += 1
         return self.inner.sum(function, items)
 engine = Counting()
-begun, cpu = time.perf_counter(), time.process_time()
+begun = os.times()
 vdp.fit(sys.argv[2], "x9 ~ x0 + x1 + x2", engine=engine)
-report(begun, cpu, engine.passes)
+report(begun, engine.passes)
 """
 )
+_FILE = "sys.argv[1]"
 _STEPS = {  # what is run, and where
-    "release": (_RELEASE % 'vdp.Schema(columns | {"person": vdp.Omitted()})', "plain"),
+    "rows alone": (_ROWS, "none"),
+    "release": (_RELEASE % ("vdp.Schema(columns)", "Made(int(sys.argv[4]))"), "plain"),
     "fit": (_FIT, "plain"),
-    "release with an id": (_RELEASE % 'vdp.Schema(columns, id="person")', "named"),
+    "release of a file": (_RELEASE % ('vdp.Schema(columns | {"person": vdp.Omitted()})', _FILE), "read"),
+    "release with an id": (_RELEASE % ('vdp.Schema(columns, id="person")', _FILE), "named"),
 }
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run took."""
+    """What one run took: by the clock, of processors for itself and for the system, and of memory."""
 
     rows: int
     seconds: float
-    cpu: float
+    user: float
+    system: float
     peak: float
     passes: int
     load: float
+
+    @property
+    def cpu(self) -> float:
+        """Processor seconds in all."""
+        return self.user + self.system
 
 
 def _median(code: str, rows: int, data: Path, out: Path) -> Cost:
@@ -91,10 +112,20 @@ def _median(code: str, rows: int, data: Path, out: Path) -> Cost:
         if turn and code is not _FIT:  # which leaves nothing
             shutil.rmtree(out.parent)
         out.parent.mkdir(exist_ok=True)
-        for path in (data, *out.glob("*.parquet")):  # what was just used is still in memory, unless it is too large
-            let_go(path)
+        for path in (
+            *data.parent.glob(data.name),
+            *out.glob("*.parquet"),
+        ):  # what was just used is still in memory, unless it is too large
+            _let_go(path)
         costs.append(_run(code, rows, data, out))
     return sorted(costs, key=lambda cost: cost.cpu)[len(costs) // 2]
+
+
+def _let_go(path: Path) -> None:
+    """Say that a file need not stay in memory."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as file, suppress(OSError):  # it is but advice
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _run(code: str, rows: int, *arguments: object) -> Cost:
@@ -102,10 +133,10 @@ def _run(code: str, rows: int, *arguments: object) -> Cost:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
     state = str(Path(str(arguments[1])).parent / "state")
     home = {"XDG_STATE_HOME": state, "VERSADP_STATE": state}
-    command = [sys.executable, "-c", code, *map(str, arguments), str(COLUMNS)]
+    command = [sys.executable, "-c", code, *map(str, arguments), str(COLUMNS), str(rows)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | home)
-    seconds, cpu, peak, passes = json.loads(done.stdout)
-    return Cost(rows, seconds, cpu, peak, passes, load)
+    seconds, user, system, peak, passes = json.loads(done.stdout)
+    return Cost(rows, seconds, user, system, peak, passes, load)
 
 
 @dataclass(frozen=True)
@@ -173,11 +204,12 @@ def scaling_table(most: float = 1e7) -> Iterator[dict[str, Any]]:
     costs: dict[str, list[Cost]] = {step: [] for step in _STEPS}
     for rows in [size for size in TIMES if size <= most]:
         with tempfile.TemporaryDirectory() as folder:
-            data = write(Path(folder) / "data.parquet", rows, people=True)
-            sync_file(data)
+            data = Path(folder) / "data.parquet"
             for step, (code, name) in _STEPS.items():
                 own, out = costs[step], Path(folder) / name / "out"
                 told = Line.through(*((c.rows, c.cpu) for c in own[-2:]))(rows) if len(own) > 1 else None
+                if _FILE in code and not data.exists():
+                    sync_file(write(data, rows, people=True))
                 own.append(_median(code, rows, data, out))
                 yield _row(step, own, told, _size(out) / rows)
                 if step != "release":  # which is to be fitted
@@ -197,7 +229,9 @@ def _row(step: str, costs: list[Cost], told: float | None, size: float) -> dict[
         "rows": f"{now.rows:g}",
         "seconds": round(now.seconds, 2),
         "CPU seconds": round(now.cpu, 2),
+        "of the system": round(now.system, 2),
         "CPU µs a row": round(1e6 * now.cpu / now.rows, 3),
+        "a further row": "" if before is None else round(1e6 * (now.cpu - before.cpu) / (now.rows - before.rows), 3),
         "predicted": "" if told is None else round(told, 2),
         "exponent": "" if exponent is None else round(exponent, 2),
         "peak GiB": round(now.peak, 2),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import versadp as vdp
 from versadp.errors import ParameterError, ReleaseError
 from versadp.noise.words import SLAB_ROWS
+from versadp.release.durable import sha256
 from versadp.release.files import run, sorting
 from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
@@ -116,6 +117,7 @@ def as_kind(frame, kind):
 @pytest.mark.parametrize("rows", [1, 8192, 20_000, 60_001])
 def test_a_file_in_many_parts_is_sorted_as_one(tmp_path, monkeypatch, rows):
     monkeypatch.setattr(parts, "PART_CELLS", 1)
+    monkeypatch.setattr(sorting, "CACHED", 2)  # some runs stay in memory, some go past it
     moved = people(rows).sample(frac=1, random_state=2)
     for name, frame in (("one", people(rows)), ("two", moved)):
         frame.to_parquet(tmp_path / f"{name}.parquet", index=False)
@@ -142,6 +144,23 @@ def test_a_run_that_ends_early_is_not_taken_for_whole(tmp_path):
     (cut,) = read_runs(tmp_path, [replace(file, sha256="another")])
     with pytest.raises(ReleaseError, match="scratch folder was changed"):
         cut.rows(0, 2**64)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 1024, 5000])
+def test_a_run_says_where_its_batches_lie(tmp_path, rows):
+    """As going through all of it finds; and so do runs that were begun before they said so."""
+    path = tmp_path / "run-00000.arrow"
+    contents = write_run(path, pa.Table.from_pandas(people(rows), preserve_index=False).columns, straight=True)
+    assert contents == (path.stat().st_size, sha256(path))
+    (told,) = read_runs(tmp_path, [PartFile(path.name, rows, *contents)])
+    index = sorting._index(told)
+    path.write_bytes(path.read_bytes()[: -sorting.TAIL.size - 8 * (2 * len(index.starts) + 1)])
+    (silent,) = read_runs(tmp_path, [PartFile.of(path, rows)])
+    with pa.ipc.open_file(path) as file:
+        assert file.num_record_batches == len(index.starts) == -(-rows // sorting.BATCH)
+    assert sorting._index(silent).columns == index.columns
+    for mine, walked in zip(index[1:], sorting._index(silent)[1:], strict=True):
+        assert mine.tolist() == walked.tolist()
 
 
 def test_runs_that_were_begun_longer_go_on(tmp_path, monkeypatch):

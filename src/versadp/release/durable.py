@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from versadp.release.checkpoints import reached
@@ -30,15 +29,6 @@ def sync_file(path: Path) -> None:
     try:
         os.fsync(handle)
     finally:
-        os.close(handle)
-
-
-def let_go(path: Path) -> None:
-    """Say that a file need not stay in memory: many large ones would push out what is still to be read."""
-    if hasattr(os, "posix_fadvise"):
-        handle = os.open(path, os.O_RDONLY)
-        with suppress(OSError):  # it is but advice
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(handle)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.release.files.queries import Query
+    from versadp.release.files.sources import Source
     from versadp.release.ledger.history import History, Intake
 
 
@@ -47,7 +48,7 @@ class Appended:
 
 def append_file(
     out: str | Path,
-    data: str | Path | Query,
+    data: str | Path | Query | Source,
     *,
     state: str | Path | None = None,
     again: str = "refuse",
@@ -66,8 +67,8 @@ def append_file(
     ----------
     out : str or Path
         The release folder.
-    data : str or Path
-        A Parquet, CSV or Arrow file, or a folder of Parquet files.
+    data : str, Path, Query or Source
+        As for `release_file`.
     state : str or Path, optional
         Where keys and ledger are kept; by default the ledger of this user that knows the release.
     again : {"refuse", "charge"}

@@ -20,7 +20,6 @@ from versadp.release.files.part import Job, make_part
 from versadp.release.files.pieces import Piece
 from versadp.release.files.refusals import writing
 from versadp.release.files.sorting import write_lot
-from versadp.release.folder.manifest import PartFile
 from versadp.release.ledger.state import read_secrets
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from versadp.release.files.part import Made
     from versadp.release.files.sorting import Lot, Written
     from versadp.release.files.sources import InputFiles
+    from versadp.release.folder.manifest import PartFile
     from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
 
@@ -110,7 +110,7 @@ def make_elsewhere(errand: Errand, stretch: Stretch) -> Made:
         return made
     with writing():
         settle(made.scratch, made.path, wait=not errand.is_sorted)
-        return replace(made, scratch=None, file=PartFile.of(made.path, made.rows))
+    return replace(made, scratch=None)
 
 
 class Asked(NamedTuple):
@@ -132,4 +132,4 @@ def sort_elsewhere(lots: Lot, asked: Asked) -> Written:
         return written
     with writing():
         settle(written.scratch, written.path)
-        return replace(written, scratch=None, file=PartFile.of(written.path, written.rows))
+    return replace(written, scratch=None)

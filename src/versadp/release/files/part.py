@@ -15,7 +15,8 @@ from versadp.release.checkpoints import reached
 from versadp.release.durable import unsettled
 from versadp.release.files.pieces import VERSION, looked_at
 from versadp.release.files.refusals import cannot_write
-from versadp.release.files.sorting import run_name, write_run
+from versadp.release.files.sorting import goes_straight, run_name, write_run
+from versadp.release.folder.manifest import PartFile
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
 from versadp.release.ledger.digests import PartDigest
 from versadp.release.path.noised import noise_table, witness_table
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from versadp.noise.words import Keystream
     from versadp.release.files.pieces import Piece, Rows
-    from versadp.release.folder.manifest import PartFile
     from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.table import Table
@@ -71,10 +71,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """A part that was made, or found to be made already (`scratch` is None); `file` if it has its name already."""
+    """A part under a temporary name, or found to be there under its own (`scratch` is None)."""
 
     number: int
-    rows: int
     input: str
     outside: dict[str, int]
     scratch: Path | None
@@ -82,7 +81,7 @@ class Made:
     people: Rows | None
     share: float
     alike: tuple[pa.Table | None, ...]
-    file: PartFile | None = None
+    file: PartFile
 
 
 def make_part(job: Job, piece: Piece) -> Made:
@@ -93,6 +92,7 @@ def make_part(job: Job, piece: Piece) -> Made:
     alike: list[pa.Table | None] = []
     scratch = None
     if known is not None and job.has(known):
+        file = known.file
         for table, at in _tables(job, piece, outside, alike):
             witness_table(job.mechanism.layout, table, at, digest)
             digest.rest(table, at)
@@ -103,15 +103,16 @@ def make_part(job: Job, piece: Piece) -> Made:
         try:
             groups = _groups(job, piece, digest, outside, alike)
             if job.is_sorted:
-                write_run(scratch, pa.concat_tables(groups).columns)
+                straight = goes_straight(piece.number)
+                contents = write_run(scratch, pa.concat_tables(groups).columns, straight=straight)
             else:
-                write_groups(scratch, groups, job.mechanism.schema)
+                contents = write_groups(scratch, groups, job.mechanism.schema)
         except (OSError, pa.ArrowException) as problem:
             raise cannot_write(problem) from None
         reached("part written")
-    rows = piece.table.num_rows
-    counts = tuple(alike)
-    return Made(piece.number, rows, digest.finish(), dict(outside), scratch, path, piece.people, piece.share, counts)
+        file = PartFile(path.name, piece.table.num_rows, *contents)
+    told = digest.finish(), dict(outside)
+    return Made(piece.number, *told, scratch, path, piece.people, piece.share, tuple(alike), file)
 
 
 def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table | None]) -> Iterator[tuple[Table, int]]:

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.engine import Engine
+    from versadp.release.files.sources import Source
     from versadp.release.mechanism import Mechanism
 
 AGAIN = ("refuse", "charge", "others")
 
 
 def release_file(
-    data: str | Path | Query,
+    data: str | Path | Query | Source,
     out: str | Path,
     mechanism: Mechanism,
     *,
@@ -62,8 +63,9 @@ def release_file(
 
     Parameters
     ----------
-    data : str or Path
-        A Parquet, CSV or Arrow file, or a folder of Parquet files.
+    data : str, Path, Query or Source
+        A Parquet, CSV or Arrow file, a folder of Parquet files, what `sql` returns, or an object with `columns`, `rows`
+        and `batches` that gives the same records in the same order each time (`versadp.release.files.sources.Source`).
     out : str or Path
         The release folder; it appears when it is complete.
     mechanism : Mechanism

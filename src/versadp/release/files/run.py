@@ -16,7 +16,7 @@ from versadp import inputs
 from versadp.engine import as_engine, at_work, is_far, nearby
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
-from versadp.release.durable import let_go, settle, sync_folder
+from versadp.release.durable import settle, sync_folder
 from versadp.release.files.begin import give_up
 from versadp.release.files.elsewhere import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.files.part import Job, Made, make_part
@@ -25,7 +25,7 @@ from versadp.release.files.refusals import changed, otherwise
 from versadp.release.files.sorting import Lot, read_runs, run_rows
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
-from versadp.release.folder.manifest import Manifest, PartFile, read_manifest
+from versadp.release.folder.manifest import Manifest, read_manifest
 from versadp.release.folder.parts import part_rows
 from versadp.release.ledger.digests import charged_rows
 from versadp.release.ledger.entries import Done, Output, Part, Publish, Sort
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.release.files.pieces import Piece
-    from versadp.release.files.queries import Rows
+    from versadp.release.files.sources import Source
+    from versadp.release.folder.manifest import PartFile
     from versadp.release.ledger.history import History, Intake
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 class Feed:
     """A source, and how it is read: what is released depends on the source alone."""
 
-    source: InputFiles | Rows
+    source: Source
     batch_rows: int = BATCH_ROWS
     engine: str | Engine = "auto"
     progress: Callable[[float], None] | None = None
@@ -126,7 +127,7 @@ class Run:
             for part in self._made(job, engine, empty=empty):
                 self._mark(part)
                 alike.add(part.alike)
-                made, rows = made + 1, rows + part.rows
+                made, rows = made + 1, rows + part.file.rows
             if made < len(job.known):
                 raise changed()
         except (DataError, SpentError):
@@ -177,15 +178,11 @@ class Run:
         asked = [Asked(number, known[number] if number < len(known) else None) for number in range(lots)]
         work = sort_elsewhere if is_far(engine) else sort_here
         for lot in engine.map(partial(work, whole), asked):
-            file = lot.file
             if lot.scratch is not None:
                 settle(lot.scratch, lot.path)
-                file = PartFile.of(lot.path, lot.rows)
-                let_go(lot.path)
             if lot.number >= len(known):
-                assert file is not None
-                self.state.ledger.add(Output(self.name, self.number, lot.number, file))
-            elif file not in {None, known[lot.number]}:
+                self.state.ledger.add(Output(self.name, self.number, lot.number, lot.file))
+            elif lot.file != known[lot.number]:
                 raise otherwise("a part")
 
     @property
@@ -235,23 +232,20 @@ class Run:
         known = self.intake.parts[made.number] if made.number < len(self.intake.parts) else None
         if (known is None and self.intake.publish is not None) or (known is not None and known.input != made.input):
             raise changed()
-        file = made.file
         if made.scratch is not None:
             settle(made.scratch, made.path, wait=not self.is_sorted)
-            file = PartFile.of(made.path, made.rows)
         if known is None:
-            assert file is not None
             part = Part(
                 release=self.name,
                 intake=self.number,
                 number=made.number,
                 input=made.input,
-                file=file,
+                file=made.file,
                 outside=made.outside,
             )
             people = None if made.people is None else charged_rows(made.people, self.history.begin.charge)
             self.state.ledger.add_part(part, people)
-        elif file not in {None, known.file}:
+        elif made.file != known.file:
             raise otherwise("a part")
 
     def publish(self, scratch: Path, files: Iterable[PartFile]) -> None:

@@ -4,10 +4,15 @@ Each piece of the input becomes a *run*: its noised rows, sorted, in an Arrow fi
 range is cut into *lots* of equal width, one for each part of the release: a lot gathers its rows from all runs, sorts
 them, and is written. Hashes are spread evenly, so lots are of nearly equal size. Only noised rows touch the disk; runs
 lie in the scratch folder and go with it. Everything is a function of runs that are the same after a crash.
+
+    run  =  Arrow file,  first hashes of its batches,  where they begin and end,  how many
+
+The first runs may stay in the system's cache and never reach the disk; more of them go past it.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -21,8 +26,10 @@ from versadp.noise.words import SLAB_ROWS
 from versadp.release.checkpoints import reached
 from versadp.release.durable import unsettled
 from versadp.release.files.refusals import cannot_write
+from versadp.release.folder.manifest import PartFile
 from versadp.release.folder.parts import part_name, write_groups
 from versadp.release.path.order import lot_start, row_hash, row_order
+from versadp.release.straight import BUFFER, Writer, read_between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,16 +37,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.release.folder.manifest import PartFile
+    from versadp.release.straight import Contents
     from versadp.schema import Schema
 
     Hashes = NDArray[np.uint64]
 
 BATCH = 1024  # rows that are read together
-BUFFER = 2**22  # bytes that are written together: a batch has dozens of small buffers
+CACHED = 24  # runs that may stay in the system's cache, together about a gigabyte
 HEAD = 8  # bytes before the first message of an Arrow file
+TAIL = struct.Struct("<q8s")  # behind the index of a run: how many batches it has, and that there is one
 INDEXES = 2**16  # of runs that are remembered, some kilobytes each: all of 2e10 records
 _HASH = "#"  # beside columns whose names are anything but this
+_INDEXED = b"VERSADPI"
 
 
 def run_name(number: int) -> str:
@@ -58,11 +67,30 @@ def run_rows(part_rows: int) -> int:
     return max(part_rows // 2 // SLAB_ROWS, 1) * SLAB_ROWS
 
 
-def write_run(path: Path, columns: list[pa.ChunkedArray]) -> None:
+def goes_straight(number: int) -> bool:
+    """Tell whether a run goes past the system's cache: the first may be gone again before they are written.
+
+    Examples
+    --------
+    >>> goes_straight(CACHED - 1), goes_straight(CACHED)
+    (False, True)
+    """
+    return number >= CACHED
+
+
+def write_run(path: Path, columns: list[pa.ChunkedArray], *, straight: bool = False) -> Contents:
     """Write noised columns as a sorted run; they are taken out of the list, since none is needed twice."""
     rows = _with_hashes(columns)
-    with pa.output_stream(str(path), None, BUFFER) as file, pa.ipc.new_file(file, rows.schema) as writer:
-        writer.write_table(rows, max_chunksize=BATCH)
+    starts = rows.column(0).to_numpy()[::BATCH]
+    with Writer(path, straight=straight) as file:
+        with pa.output_stream(file, None, BUFFER) as buffered, pa.ipc.new_file(buffered, rows.schema) as writer:
+            places = [HEAD + rows.schema.serialize().size]
+            for batch in rows.to_batches(BATCH):
+                writer.write_batch(batch)
+                places.append(buffered.tell())
+        for data in (starts.tobytes(), np.array(places).tobytes(), TAIL.pack(len(starts), _INDEXED)):
+            file.write(data)
+    return file.contents
 
 
 def _with_hashes(columns: list[pa.ChunkedArray]) -> pa.Table:
@@ -91,7 +119,9 @@ class SortedRun:
 
     path: Path
     count: int
+    size: int
     sha256: str
+    straight: bool = False
 
     def rows(self, low: int, high: int) -> tuple[pa.Schema, list[pa.RecordBatch]]:
         """Return the rows whose hash lies in [low, high), and what their columns are."""
@@ -99,27 +129,42 @@ class SortedRun:
         first = max(int(np.searchsorted(starts, np.uint64(low))) - 1, 0)
         last = int(np.searchsorted(starts, np.uint64(high - 1), side="right"))
         ends = (places[first : last + 1] - places[first]).tolist()
-        with pa.OSFile(str(self.path)) as file:
-            file.seek(places[first])
-            read = file.read_buffer(ends[-1])
+        read = self.between(places[first], places[first] + ends[-1])
         batches = (pa.ipc.read_record_batch(read.slice(begin, end - begin), columns) for begin, end in pairwise(ends))
         return columns, [_inside(batch, low, high) for batch in batches]
+
+    def between(self, start: int, stop: int) -> pa.Buffer:
+        """Return some bytes of the file."""
+        try:
+            return read_between(self.path, start, stop, straight=self.straight)
+        except EOFError:
+            raise _changed() from None
 
 
 @lru_cache(INDEXES)
 def _index(run: SortedRun) -> Index:
-    """Return where the batches of a run lie; of their rows only the first is looked at."""
-    with pa.memory_map(str(run.path)) as file:
-        file.seek(HEAD)
-        columns = pa.ipc.read_schema(pa.ipc.read_message(file))
-        starts, places, count = [], [file.tell()], 0
-        while (batch := _next(file, columns)) is not None:
-            starts.append(batch.column(0)[0].as_py())
-            places.append(file.tell())
-            count += batch.num_rows
-        if count != run.count:  # a file that is cut between batches ends there like any other
-            raise _changed()
-        return Index(columns, np.array(starts, np.uint64), np.array(places))
+    """Return where the batches of a run lie, as it says at its end; runs that were begun once say nothing."""
+    end = run.size - TAIL.size
+    batches, told = TAIL.unpack(run.between(end, run.size)) if end > 0 else (0, b"")
+    if told != _INDEXED:
+        return _walked(run)
+    numbers = np.frombuffer(run.between(end - 8 * (2 * batches + 1), end), np.int64)
+    starts, places = numbers[:batches].view(np.uint64), numbers[batches:]
+    return Index(pa.ipc.read_schema(run.between(HEAD, int(places[0]))), starts, places)
+
+
+def _walked(run: SortedRun) -> Index:
+    """Return where the batches of a run lie by going through all of it."""
+    file = pa.BufferReader(run.between(HEAD, run.size))
+    columns = pa.ipc.read_schema(pa.ipc.read_message(file))
+    starts, places, count = [], [HEAD + file.tell()], 0
+    while (batch := _next(file, columns)) is not None:
+        starts.append(batch.column(0)[0].as_py())
+        places.append(HEAD + file.tell())
+        count += batch.num_rows
+    if count != run.count:  # a file that is cut between batches ends there like any other
+        raise _changed()
+    return Index(columns, np.array(starts, np.uint64), np.array(places))
 
 
 def _next(file: pa.NativeFile, columns: pa.Schema) -> pa.RecordBatch | None:
@@ -156,27 +201,26 @@ class Lot:
 
 @dataclass(frozen=True)
 class Written:
-    """A lot under a temporary name, or found to be there already (`scratch` is None); `file` if it has its own."""
+    """A lot under a temporary name, or found to be there under its own (`scratch` is None)."""
 
     number: int
-    rows: int
     scratch: Path | None
     path: Path
-    file: PartFile | None = None
+    file: PartFile
 
 
 def write_lot(lot: Lot) -> Written:
     """Gather, sort and write a lot; what is there already stays."""
     if lot.known is not None and lot.known.is_intact(lot.folder):
-        return Written(lot.number, lot.known.rows, None, lot.path)
+        return Written(lot.number, None, lot.path, lot.known)
     table = _gathered(lot)
     scratch = unsettled(lot.path, apart=lot.apart)
     try:
-        write_groups(scratch, [table], lot.schema)
+        contents = write_groups(scratch, [table], lot.schema)
     except (OSError, pa.ArrowException) as problem:
         raise cannot_write(problem) from None
     reached("part written")
-    return Written(lot.number, table.num_rows, scratch, lot.path)
+    return Written(lot.number, scratch, lot.path, PartFile(lot.path.name, table.num_rows, *contents))
 
 
 def _gathered(lot: Lot) -> pa.Table:
@@ -188,7 +232,7 @@ def _gathered(lot: Lot) -> pa.Table:
 
 
 def _collected(lot: Lot) -> pa.Table:
-    """Return the rows of a lot, one run after the other; what was read of the runs is let go of."""
+    """Return the rows of a lot, one run after the other."""
     low, high = lot_start(lot.number, lot.lots), lot_start(lot.number + 1, lot.lots)
     batches: list[pa.RecordBatch] = []
     kinds: pa.Schema | None = None
@@ -203,7 +247,10 @@ def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
     """Return runs that were just made, or found to be there to the last byte."""
     if not all(file.is_in(folder) for file in files):
         raise _changed()
-    return tuple(SortedRun(folder / file.name, file.rows, file.sha256) for file in files)
+    return tuple(
+        SortedRun(folder / file.name, file.rows, file.size, file.sha256, goes_straight(number))
+        for number, file in enumerate(files)
+    )
 
 
 def _changed() -> ReleaseError:

@@ -11,7 +11,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -26,13 +26,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.release.files.formats import Place
-    from versadp.release.files.queries import Rows
     from versadp.schema import Schema
 
 BATCH_ROWS = 2**17
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh91AY&", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 _STILL = "release a file to which nobody is writing"
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, EOFError, MemoryError)
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Records to release, in the same order each time they are asked for: files, a query, or a source of one's own."""
+
+    @property
+    def columns(self) -> pa.Schema:
+        """What every batch has."""
+        ...
+
+    @property
+    def rows(self) -> int | None:
+        """How many records there are, if that is known before."""
+        ...
+
+    def batches(self, rows: int = ...) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Yield the records in batches of at most `rows`, each with the share of the whole that is then read."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -161,9 +179,12 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     return InputFiles(kind, files, rows, kept, types, omitted)
 
 
-def open_fitting(path: str | Path | Query, schema: Schema) -> InputFiles | Rows:
+def open_fitting(data: str | Path | Query | Source, schema: Schema) -> Source:
     """Look at files, or ask a query, and refuse, before anything is done, columns that do not fit the schema."""
-    source = open_query(path, schema) if isinstance(path, Query) else open_source(path, schema)
+    if isinstance(data, Source):
+        source = data
+    else:
+        source = open_query(data, schema) if isinstance(data, Query) else open_source(data, schema)
     try:
         read_table(source.columns.empty_table(), schema)
     except pa.ArrowException:  # there are types of which arrow makes no table

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.path.table import released_columns
+from versadp.release.straight import Writer
 from versadp.schema import Dates
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.release.path.table import Table
+    from versadp.release.straight import Contents
     from versadp.schema import Schema
 
 GROUP_ROWS = 16 * SLAB_ROWS
@@ -71,14 +73,16 @@ def part_options(schema: Schema) -> dict[str, Any]:
     }
 
 
-def write_groups(path: Path, groups: Iterable[pa.Table], schema: Schema) -> None:
+def write_groups(path: Path, groups: Iterable[pa.Table], schema: Schema) -> Contents:
     """Write tables, each a group of rows, to a Parquet file."""
     writer = None
-    try:
-        for group in groups:
-            if writer is None:
-                writer = pq.ParquetWriter(path, group.schema, **part_options(schema))
-            writer.write_table(group, row_group_size=GROUP_ROWS)
-    finally:
-        if writer is not None:
-            writer.close()
+    with Writer(path) as file:
+        try:
+            for group in groups:
+                if writer is None:
+                    writer = pq.ParquetWriter(file, group.schema, **part_options(schema))
+                writer.write_table(group, row_group_size=GROUP_ROWS)
+        finally:
+            if writer is not None:
+                writer.close()
+    return file.contents

@@ -1,0 +1,142 @@
+"""Large files straight to the disk and back, past the system's cache.
+
+What is written once and read once, or not at all, gains nothing from being kept in memory, and finding memory for it is
+not free: on a virtual machine that gives unused memory back, it costs more than anything else that is done to a record.
+Such reads and writes are of whole pages, in memory and on the disk: what is written goes through a buffer, and what is
+read is cut out of what lies around it. Where a system or a disk does not offer this, files are ordinary ones.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import mmap
+import os
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from io import FileIO
+    from pathlib import Path
+
+PAGE = 4096  # of the disk: a multiple of what any asks for
+BUFFER = 2**22  # bytes that are written together
+_STRAIGHT = getattr(os, "O_DIRECT", 0)
+
+
+class Contents(NamedTuple):
+    """What is known of a file when its last byte was written."""
+
+    size: int
+    sha256: str
+
+
+class Writer:
+    """A new file, to which arrow can write, and whose digest is taken on the way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Writer(Path(folder) / "file") as file:
+    ...         _ = file.write(b"some bytes")
+    ...     (Path(folder) / "file").read_bytes(), file.contents.size
+    (b'some bytes', 10)
+    """
+
+    closed = False  # which arrow asks
+
+    def __init__(self, path: Path, *, straight: bool = True) -> None:
+        self._file = _open(path, "wb", straight=straight)
+        self._buffer = memoryview(mmap.mmap(-1, BUFFER))  # which begins with a page
+        self._held, self._size, self._digest = 0, 0, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Take bytes; arrow hands over buffers of its own."""
+        given = memoryview(data).cast("B")
+        self._digest.update(given)
+        done = 0
+        while done < len(given):
+            some = given[done : done + BUFFER - self._held]
+            self._buffer[self._held : self._held + len(some)] = some
+            self._held, done = self._held + len(some), done + len(some)
+            if self._held == BUFFER:
+                self._flush()
+        self._size += done
+        return done
+
+    def tell(self) -> int:
+        """Return how many bytes were taken."""
+        return self._size
+
+    def flush(self) -> None:
+        """Do nothing: only whole buffers are written before the end."""
+
+    @property
+    def contents(self) -> Contents:
+        """What was written."""
+        return Contents(self._size, self._digest.hexdigest())
+
+    def _flush(self) -> None:
+        """Write what is held, in whole pages."""
+        pages, at = -(-self._held // PAGE) * PAGE, 0
+        while at < pages:
+            at += _trying(self._file, self._file.write, self._buffer[at:pages])
+        self._held = 0
+
+    def close(self) -> None:
+        """Do nothing: the end of a `with` tells whether the file is whole."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: object, trace: object) -> None:
+        try:
+            if kind is None:
+                self._flush()
+                self._file.truncate(self._size)
+        finally:
+            self._file.close()
+
+
+def read_between(path: Path, start: int, stop: int, *, straight: bool = True) -> pa.Buffer:
+    """Return the bytes of a file from one place to another; raise EOFError if it ends before."""
+    low, high = start // PAGE * PAGE, -(-stop // PAGE) * PAGE
+    room = pa.allocate_buffer(high - low + PAGE)
+    skip, got = -room.address % PAGE, 0
+    into = memoryview(room)[skip : skip + high - low]
+    with _open(path, "rb", straight=straight) as file:
+        file.seek(low)
+        while got < stop - low:
+            some = _trying(file, file.readinto, into[got:])
+            if not some:
+                raise EOFError(path.name)
+            got += some
+    return room.slice(skip + start - low, stop - start)
+
+
+def _open(path: Path, mode: Literal["rb", "wb"], *, straight: bool) -> FileIO:
+    """Open a file, past the cache if that is asked for and can be had."""
+    if straight and _STRAIGHT:
+        try:
+            return open(path, mode, 0, opener=lambda name, flags: os.open(name, flags | _STRAIGHT, 0o666))
+        except OSError as problem:
+            if problem.errno != errno.EINVAL:
+                raise
+    return path.open(mode, 0)
+
+
+def _trying(file: FileIO, call: Callable[[memoryview], int | None], data: memoryview) -> int:
+    """Read or write; a disk may agree to go past the cache and ask for more than whole pages afterwards."""
+    try:
+        return call(data) or 0
+    except OSError as problem:
+        if problem.errno != errno.EINVAL or not _STRAIGHT:
+            raise
+        import fcntl
+
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) & ~_STRAIGHT)
+        return call(data) or 0
