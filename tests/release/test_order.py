@@ -117,7 +117,6 @@ def as_kind(frame, kind):
 @pytest.mark.parametrize("rows", [1, 8192, 20_000, 60_001])
 def test_a_file_in_many_parts_is_sorted_as_one(tmp_path, monkeypatch, rows):
     monkeypatch.setattr(parts, "PART_CELLS", 1)
-    monkeypatch.setattr(sorting, "CACHED", 2)  # some runs stay in memory, some go past it
     moved = people(rows).sample(frac=1, random_state=2)
     for name, frame in (("one", people(rows)), ("two", moved)):
         frame.to_parquet(tmp_path / f"{name}.parquet", index=False)
@@ -138,19 +137,19 @@ def test_a_run_that_ends_early_is_not_taken_for_whole(tmp_path):
     write_run(tmp_path / "run-00000.arrow", pa.Table.from_pandas(rows, preserve_index=False).columns)
     file = PartFile.of(tmp_path / "run-00000.arrow", len(rows))
     (whole,) = read_runs(tmp_path, [file])
-    assert sum(batch.num_rows for batch in whole.rows(0, 2**64)[1]) == 5000
+    assert sum(batch.num_rows for batch in whole.stretch(0, 2**64).rows(0, 2**64)) == 5000
     data, end = (tmp_path / "run-00000.arrow").read_bytes(), sorting._index(whole).places[2]
     (tmp_path / "run-00000.arrow").write_bytes(data[:end].ljust(len(data), b"\0"))
     (cut,) = read_runs(tmp_path, [replace(file, sha256="another")])
     with pytest.raises(ReleaseError, match="scratch folder was changed"):
-        cut.rows(0, 2**64)
+        cut.stretch(0, 2**64)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 1024, 5000])
 def test_a_run_says_where_its_batches_lie(tmp_path, rows):
     """As going through all of it finds; and so do runs that were begun before they said so."""
     path = tmp_path / "run-00000.arrow"
-    contents = write_run(path, pa.Table.from_pandas(people(rows), preserve_index=False).columns, straight=True)
+    contents = write_run(path, pa.Table.from_pandas(people(rows), preserve_index=False).columns)
     assert contents == (path.stat().st_size, sha256(path))
     (told,) = read_runs(tmp_path, [PartFile(path.name, rows, *contents)])
     index = sorting._index(told)

@@ -12,12 +12,13 @@ import errno
 import hashlib
 import mmap
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from io import FileIO
     from pathlib import Path
 
@@ -49,9 +50,9 @@ class Writer:
 
     closed = False  # which arrow asks
 
-    def __init__(self, path: Path, *, straight: bool = True) -> None:
-        self._file = _open(path, "wb", straight=straight)
-        self._buffer = memoryview(mmap.mmap(-1, BUFFER))  # which begins with a page
+    def __init__(self, path: Path) -> None:
+        self._file = _open(path, "wb")
+        self._buffer = room_for(BUFFER)
         self._held, self._size, self._digest = 0, 0, hashlib.sha256()
 
     def write(self, data: Any) -> int:
@@ -82,9 +83,9 @@ class Writer:
 
     def _flush(self) -> None:
         """Write what is held, in whole pages."""
-        pages, at = -(-self._held // PAGE) * PAGE, 0
-        while at < pages:
-            at += _trying(self._file, self._file.write, self._buffer[at:pages])
+        end, at = pages(self._held), 0
+        while at < end:
+            at += _trying(self._file, self._file.write, self._buffer[at:end])
         self._held = 0
 
     def close(self) -> None:
@@ -102,25 +103,88 @@ class Writer:
             self._file.close()
 
 
-def read_between(path: Path, start: int, stop: int, *, straight: bool = True) -> pa.Buffer:
-    """Return the bytes of a file from one place to another; raise EOFError if it ends before."""
-    low, high = start // PAGE * PAGE, -(-stop // PAGE) * PAGE
-    room = pa.allocate_buffer(high - low + PAGE)
-    skip, got = -room.address % PAGE, 0
-    into = memoryview(room)[skip : skip + high - low]
-    with _open(path, "rb", straight=straight) as file:
+def pages(size: int) -> int:
+    """Return how many bytes whole pages take that hold so many.
+
+    Examples
+    --------
+    >>> pages(0), pages(1), pages(4096), pages(4097)
+    (0, 4096, 4096, 8192)
+    """
+    return -(-size // PAGE) * PAGE
+
+
+def room_for(size: int) -> memoryview:
+    """Return memory that begins with a page; it is given back with its last user."""
+    if hasattr(mmap, "MAP_PRIVATE"):
+        return memoryview(mmap.mmap(-1, max(size, 1), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    return memoryview(mmap.mmap(-1, max(size, 1)))
+
+
+class Rooms:
+    """Memory that is lent and lent again: to ask the system for it may take longer than to read into it.
+
+    Examples
+    --------
+    >>> rooms = Rooms()
+    >>> with rooms.of(80) as one:
+    ...     _ = len(one)
+    >>> with rooms.of(60) as other:
+    ...     other is one
+    True
+    """
+
+    def __init__(self) -> None:
+        self._free: list[memoryview] = []  # of which threads take and give in one step
+
+    @contextmanager
+    def of(self, size: int) -> Iterator[memoryview]:
+        """Lend a room of at least this size; nobody may look at it afterwards."""
+        try:
+            room = self._free.pop()
+        except IndexError:
+            room = room_for(0)
+        if len(room) < size:
+            room = room_for(size + size // 8)  # the next may need a little more
+        yield room
+        self._free.append(room)
+
+    def __reduce__(self) -> tuple[type[Rooms], tuple[()]]:
+        return Rooms, ()  # memory stays where it is
+
+
+def around(start: int, stop: int) -> tuple[int, int]:
+    """Return from where to where whole pages lie that hold some bytes.
+
+    Examples
+    --------
+    >>> around(4000, 5000), around(4096, 8192)
+    ((0, 8192), (4096, 8192))
+    """
+    return start // PAGE * PAGE, pages(stop)
+
+
+def read_between(path: Path, start: int, stop: int, into: memoryview | None = None) -> pa.Buffer:
+    """Return the bytes of a file from one place to another; raise EOFError if it ends before.
+
+    They are read `into` memory that begins with a page and has room for what lies `around` them.
+    """
+    low, high = around(start, stop)
+    room = room_for(high - low) if into is None else into
+    got = 0
+    with _open(path, "rb") as file:
         file.seek(low)
         while got < stop - low:
-            some = _trying(file, file.readinto, into[got:])
+            some = _trying(file, file.readinto, room[got : high - low])
             if not some:
                 raise EOFError(path.name)
             got += some
-    return room.slice(skip + start - low, stop - start)
+    return pa.py_buffer(room[start - low : stop - low])
 
 
-def _open(path: Path, mode: Literal["rb", "wb"], *, straight: bool) -> FileIO:
-    """Open a file, past the cache if that is asked for and can be had."""
-    if straight and _STRAIGHT:
+def _open(path: Path, mode: Literal["rb", "wb"]) -> FileIO:
+    """Open a file, past the cache if that can be had."""
+    if _STRAIGHT:
         try:
             return open(path, mode, 0, opener=lambda name, flags: os.open(name, flags | _STRAIGHT, 0o666))
         except OSError as problem:

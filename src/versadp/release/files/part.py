@@ -15,7 +15,7 @@ from versadp.release.checkpoints import reached
 from versadp.release.durable import unsettled
 from versadp.release.files.pieces import VERSION, looked_at
 from versadp.release.files.refusals import cannot_write
-from versadp.release.files.sorting import goes_straight, run_name, write_run
+from versadp.release.files.sorting import run_name, write_run
 from versadp.release.folder.manifest import PartFile
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
 from versadp.release.ledger.digests import PartDigest
@@ -103,8 +103,7 @@ def make_part(job: Job, piece: Piece) -> Made:
         try:
             groups = _groups(job, piece, digest, outside, alike)
             if job.is_sorted:
-                straight = goes_straight(piece.number)
-                contents = write_run(scratch, pa.concat_tables(groups).columns, straight=straight)
+                contents = write_run(scratch, pa.concat_tables(groups).columns)
             else:
                 contents = write_groups(scratch, groups, job.mechanism.schema)
         except (OSError, pa.ArrowException) as problem:

@@ -6,14 +6,12 @@ them, and is written. Hashes are spread evenly, so lots are of nearly equal size
 lie in the scratch folder and go with it. Everything is a function of runs that are the same after a crash.
 
     run  =  Arrow file,  first hashes of its batches,  where they begin and end,  how many
-
-The first runs may stay in the system's cache and never reach the disk; more of them go past it.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +27,7 @@ from versadp.release.files.refusals import cannot_write
 from versadp.release.folder.manifest import PartFile
 from versadp.release.folder.parts import part_name, write_groups
 from versadp.release.path.order import lot_start, row_hash, row_order
-from versadp.release.straight import BUFFER, Writer, read_between
+from versadp.release.straight import BUFFER, Rooms, Writer, around, read_between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 BATCH = 1024  # rows that are read together
-CACHED = 24  # runs that may stay in the system's cache, together about a gigabyte
 HEAD = 8  # bytes before the first message of an Arrow file
 TAIL = struct.Struct("<q8s")  # behind the index of a run: how many batches it has, and that there is one
 INDEXES = 2**16  # of runs that are remembered, some kilobytes each: all of 2e10 records
@@ -67,22 +64,11 @@ def run_rows(part_rows: int) -> int:
     return max(part_rows // 2 // SLAB_ROWS, 1) * SLAB_ROWS
 
 
-def goes_straight(number: int) -> bool:
-    """Tell whether a run goes past the system's cache: the first may be gone again before they are written.
-
-    Examples
-    --------
-    >>> goes_straight(CACHED - 1), goes_straight(CACHED)
-    (False, True)
-    """
-    return number >= CACHED
-
-
-def write_run(path: Path, columns: list[pa.ChunkedArray], *, straight: bool = False) -> Contents:
+def write_run(path: Path, columns: list[pa.ChunkedArray]) -> Contents:
     """Write noised columns as a sorted run; they are taken out of the list, since none is needed twice."""
     rows = _with_hashes(columns)
     starts = rows.column(0).to_numpy()[::BATCH]
-    with Writer(path, straight=straight) as file:
+    with Writer(path) as file:
         with pa.output_stream(file, None, BUFFER) as buffered, pa.ipc.new_file(buffered, rows.schema) as writer:
             places = [HEAD + rows.schema.serialize().size]
             for batch in rows.to_batches(BATCH):
@@ -121,24 +107,43 @@ class SortedRun:
     count: int
     size: int
     sha256: str
-    straight: bool = False
 
-    def rows(self, low: int, high: int) -> tuple[pa.Schema, list[pa.RecordBatch]]:
-        """Return the rows whose hash lies in [low, high), and what their columns are."""
+    def stretch(self, low: int, high: int) -> Stretch:
+        """Return where the batches lie that may have rows whose hash lies in [low, high)."""
         columns, starts, places = _index(self)
         first = max(int(np.searchsorted(starts, np.uint64(low))) - 1, 0)
         last = int(np.searchsorted(starts, np.uint64(high - 1), side="right"))
-        ends = (places[first : last + 1] - places[first]).tolist()
-        read = self.between(places[first], places[first] + ends[-1])
-        batches = (pa.ipc.read_record_batch(read.slice(begin, end - begin), columns) for begin, end in pairwise(ends))
-        return columns, [_inside(batch, low, high) for batch in batches]
+        return Stretch(self, columns, places[first : last + 1].tolist())
 
-    def between(self, start: int, stop: int) -> pa.Buffer:
+    def between(self, start: int, stop: int, into: memoryview | None = None) -> pa.Buffer:
         """Return some bytes of the file."""
         try:
-            return read_between(self.path, start, stop, straight=self.straight)
+            return read_between(self.path, start, stop, into)
         except EOFError:
             raise _changed() from None
+
+
+class Stretch(NamedTuple):
+    """Batches of a run that lie together: their columns, and where each begins, and the last one ends."""
+
+    run: SortedRun
+    columns: pa.Schema
+    places: list[int]
+
+    @property
+    def room(self) -> int:
+        """How much memory they are read into."""
+        low, high = around(self.places[0], self.places[-1])
+        return high - low
+
+    def rows(self, low: int, high: int, into: memoryview | None = None) -> list[pa.RecordBatch]:
+        """Return the rows whose hash lies in [low, high)."""
+        read, begin = self.run.between(self.places[0], self.places[-1], into), self.places[0]
+        batches = (
+            pa.ipc.read_record_batch(read.slice(start - begin, stop - start), self.columns)
+            for start, stop in pairwise(self.places)
+        )
+        return [_inside(batch, low, high) for batch in batches]
 
 
 @lru_cache(INDEXES)
@@ -192,6 +197,7 @@ class Lot:
     schema: Schema
     known: PartFile | None = None
     apart: bool = False
+    rooms: Rooms = field(default_factory=Rooms, compare=False)
 
     @property
     def path(self) -> Path:
@@ -224,33 +230,36 @@ def write_lot(lot: Lot) -> Written:
 
 
 def _gathered(lot: Lot) -> pa.Table:
-    """Return the rows of a lot in their order."""
-    table = _collected(lot)
-    hashes = table.column(0).to_numpy()
-    rows = pa.table(table.columns[1:], list(lot.schema.columns))
-    return rows.take(pa.array(row_order(dict(zip(rows.column_names, rows.columns, strict=True)), hashes)))
-
-
-def _collected(lot: Lot) -> pa.Table:
-    """Return the rows of a lot, one run after the other."""
+    """Return the rows of a lot in their order; columns are put together one by one, which takes less room."""
     low, high = lot_start(lot.number, lot.lots), lot_start(lot.number + 1, lot.lots)
-    batches: list[pa.RecordBatch] = []
-    kinds: pa.Schema | None = None
-    for run in lot.runs:
-        kinds, found = run.rows(low, high)
-        batches += found
-    assert kinds is not None
-    return pa.Table.from_batches(batches, kinds).combine_chunks()
+    stretches = [run.stretch(low, high) for run in lot.runs]
+    with lot.rooms.of(sum(stretch.room for stretch in stretches)) as room:
+        batches, at = list[pa.RecordBatch](), 0
+        for stretch in stretches:
+            batches += stretch.rows(low, high, room[at : at + stretch.room])
+            at += stretch.room
+        hashes = np.concatenate([batch.column(0).to_numpy() for batch in batches] or [np.empty(0, np.uint64)])
+        rows = {
+            name: pa.chunked_array([batch.column(number) for batch in batches], kind)
+            for number, (name, kind) in enumerate(
+                zip(lot.schema.columns, stretches[0].columns.types[1:], strict=True), 1
+            )
+        }
+        places = pa.array(row_order(rows, hashes))
+        return pa.table({name: column.combine_chunks().take(places) for name, column in rows.items()})
+
+
+def give_back() -> None:
+    """Give memory back to the system that is free and kept for later, by Arrow and by everybody else."""
+    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
+        pool.release_unused()
 
 
 def read_runs(folder: Path, files: Sequence[PartFile]) -> tuple[SortedRun, ...]:
     """Return runs that were just made, or found to be there to the last byte."""
     if not all(file.is_in(folder) for file in files):
         raise _changed()
-    return tuple(
-        SortedRun(folder / file.name, file.rows, file.size, file.sha256, goes_straight(number))
-        for number, file in enumerate(files)
-    )
+    return tuple(SortedRun(folder / file.name, file.rows, file.size, file.sha256) for file in files)
 
 
 def _changed() -> ReleaseError:

@@ -3,7 +3,7 @@
 A pile is a few arrays, each sorted by the first number, the tag. Arrays of up to `IN_MEMORY` rows are merged as they
 grow; larger ones go to files that have no name, in a folder that is the caller's alone, and are gone with the process.
 `TOGETHER` files of one age are merged into one of the next, range by range of tags, which are digests and so spread
-evenly. A million rows stay in memory, and one tag in `APART` of all others.
+evenly. A quarter of a million rows stay in memory, and one tag in `APART` of all others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.uint64]
     Places = NDArray[np.int64]
 
-IN_MEMORY = 2**20
+IN_MEMORY = 2**18
 TOGETHER = 16
 APART = 64
 ASKED = 2048  # tags that are looked up together: each may bring a stretch of a file into memory
