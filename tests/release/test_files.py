@@ -73,6 +73,41 @@ def test_a_release_from_memory_and_from_a_file_are_the_same_bytes(tmp_path):
         assert (tmp_path / "file" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
 
 
+class Own:
+    """Records that somebody makes as they are asked for, and what is said of them."""
+
+    def __init__(self, table, rows=None, columns=None):
+        self.table, self.rows, self.columns = table, rows, columns or table.schema
+
+    def batches(self, rows=1000):
+        for batch in self.table.to_batches(rows):
+            yield batch, 0.5
+
+
+@pytest.mark.parametrize("rows", [None, 20_000])
+def test_a_source_of_ones_own_gives_what_a_file_gives(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(parts, "PART_CELLS", 1)
+    release_file(write("parquet", tmp_path / "d.parquet", people(20_000)), tmp_path / "file", MECH, key=KEY)
+    for _ in range(2):  # the second time it is compared with what was released
+        release_file(Own(people(20_000), rows), tmp_path / "own", MECH, key=KEY, population="own")
+    for path in (tmp_path / "file").iterdir():
+        assert path.read_bytes() == (tmp_path / "own" / path.name).read_bytes()
+    with pytest.raises(ReleaseError, match="other records"):
+        release_file(Own(people(20_001)), tmp_path / "own", MECH, key=KEY, population="own")
+
+
+def test_a_source_of_ones_own_is_held_to_its_word(tmp_path):
+    other = pa.schema([("x", pa.float32()), ("c", pa.string()), ("p", pa.int64())])
+    with pytest.raises(DataError, match="other columns"):
+        release_file(Own(people(100), columns=other), tmp_path / "out", MECH)
+    for said in (99, 101):
+        with pytest.raises(DataError, match="100 records"):
+            release_file(Own(people(100), said), tmp_path / "out", MECH)
+    with pytest.raises(DataError, match="p"):
+        release_file(Own(people(100).drop_columns("p")), tmp_path / "out", MECH)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "folder"])
 def test_no_rows(tmp_path, kind):
     release = release_file(write(kind, tmp_path / f"d.{kind}", people(0)), tmp_path / "out", MECH)

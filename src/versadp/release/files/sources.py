@@ -179,10 +179,39 @@ def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
     return InputFiles(kind, files, rows, kept, types, omitted)
 
 
+@dataclass(frozen=True)
+class HeldToItsWord:
+    """A source of one's own, whose batches are what it says of itself."""
+
+    source: Source
+
+    @property
+    def columns(self) -> pa.Schema:
+        """What every batch has."""
+        return self.source.columns
+
+    @property
+    def rows(self) -> int | None:
+        """How many records there are, if that is known before."""
+        return self.source.rows
+
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Yield the records in batches of at most `rows`, each with the share of the whole that is then read."""
+        done = 0
+        for batch, share in self.source.batches(rows):
+            if batch.schema != self.columns:
+                raise DataError("a batch has other columns than its source says", hint="give all batches the same")
+            done += batch.num_rows
+            yield batch, share
+        if self.rows not in {None, done}:
+            raise DataError(f"the source gave {done} records, and said {self.rows}", hint="give the same each time")
+
+
 def open_fitting(data: str | Path | Query | Source, schema: Schema) -> Source:
     """Look at files, or ask a query, and refuse, before anything is done, columns that do not fit the schema."""
+    source: Source
     if isinstance(data, Source):
-        source = data
+        source = HeldToItsWord(data)
     else:
         source = open_query(data, schema) if isinstance(data, Query) else open_source(data, schema)
     try:
