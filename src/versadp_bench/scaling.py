@@ -123,7 +123,7 @@ def _median(code: str, rows: int, data: Path, out: Path) -> Cost:
 
 def _let_go(path: Path) -> None:
     """Say that a file need not stay in memory."""
-    if hasattr(os, "posix_fadvise"):
+    if hasattr(os, "posix_fadvise") and path.exists():
         with path.open("rb") as file, suppress(OSError):  # it is but advice
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 

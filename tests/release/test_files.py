@@ -84,6 +84,18 @@ class Own:
             yield batch, 0.5
 
 
+class Failing(Own):
+    """A source that ends with an error."""
+
+    def __init__(self, problem):
+        super().__init__(people(100))
+        self.problem = problem
+
+    def batches(self, rows=1000):
+        yield from super().batches(rows)
+        raise self.problem
+
+
 @pytest.mark.parametrize("rows", [None, 20_000])
 def test_a_source_of_ones_own_gives_what_a_file_gives(tmp_path, monkeypatch, rows):
     monkeypatch.setattr(parts, "PART_CELLS", 1)
@@ -103,6 +115,13 @@ def test_a_source_of_ones_own_is_held_to_its_word(tmp_path):
     for said in (99, 101):
         with pytest.raises(DataError, match="100 records"):
             release_file(Own(people(100), said), tmp_path / "out", MECH)
+    for said in ([1], "100"):
+        with pytest.raises(DataError, match="as a number or None"):
+            release_file(Own(people(100), said), tmp_path / "out", MECH)
+    for problem in (OSError(2, "a secret"), pa.ArrowInvalid("a secret")):
+        with pytest.raises(DataError, match="source cannot be read") as caught:
+            release_file(Failing(problem), tmp_path / "out", MECH)
+        assert "secret" not in str(caught.value)
     with pytest.raises(DataError, match="p"):
         release_file(Own(people(100).drop_columns("p")), tmp_path / "out", MECH)
     assert not (tmp_path / "out").exists()

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import versadp as vdp
-from versadp.errors import ParameterError, ReleaseError
+from versadp.errors import ParameterError, ReleaseError, StateError
 from versadp.noise.words import SLAB_ROWS
 from versadp.release.durable import sha256
 from versadp.release.files import run, sorting
@@ -137,12 +137,12 @@ def test_a_run_that_ends_early_is_not_taken_for_whole(tmp_path):
     write_run(tmp_path / "run-00000.arrow", pa.Table.from_pandas(rows, preserve_index=False).columns)
     file = PartFile.of(tmp_path / "run-00000.arrow", len(rows))
     (whole,) = read_runs(tmp_path, [file])
-    assert sum(batch.num_rows for batch in whole.stretch(0, 2**64).rows(0, 2**64)) == 5000
+    assert sum(batch.num_rows for batch in whole.neighbours(0, 2**64).rows(0, 2**64)) == 5000
     data, end = (tmp_path / "run-00000.arrow").read_bytes(), sorting._index(whole).places[2]
     (tmp_path / "run-00000.arrow").write_bytes(data[:end].ljust(len(data), b"\0"))
     (cut,) = read_runs(tmp_path, [replace(file, sha256="another")])
     with pytest.raises(ReleaseError, match="scratch folder was changed"):
-        cut.stretch(0, 2**64)
+        cut.neighbours(0, 2**64)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 1024, 5000])
@@ -160,6 +160,53 @@ def test_a_run_says_where_its_batches_lie(tmp_path, rows):
     assert sorting._index(silent).columns == index.columns
     for mine, walked in zip(index[1:], sorting._index(silent)[1:], strict=True):
         assert mine.tolist() == walked.tolist()
+
+
+def test_a_run_that_tells_other_batches_is_not_believed(tmp_path):
+    path = tmp_path / "run-00000.arrow"
+    contents = write_run(path, pa.Table.from_pandas(people(5000), preserve_index=False).columns)
+    data = path.read_bytes()
+    for batches in (4, 6, 2**40):
+        path.write_bytes(data[: -sorting.TAIL.size] + sorting.TAIL.pack(batches, sorting._INDEXED))
+        (run,) = read_runs(tmp_path, [PartFile(path.name, 5000, contents.size, str(batches))])
+        with pytest.raises(ReleaseError, match="scratch folder was changed"):
+            run.neighbours(0, 2**64)
+
+
+def without_index(path, columns, known=None):
+    """Write a run as it was once: it does not say where its batches lie."""
+    write_run(path, columns)
+    count, _ = sorting.TAIL.unpack(path.read_bytes()[-sorting.TAIL.size :])
+    path.write_bytes(path.read_bytes()[: -sorting.TAIL.size - 8 * (2 * count + 1)])
+    return path.stat().st_size, sha256(path)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_runs_that_were_begun_without_an_index_go_on(tmp_path, monkeypatch, lost):
+    """Also if one of them is lost, and is made again: the ledger knows what it was."""
+    monkeypatch.setattr(folders, "PART_ROWS", 4 * SLAB_ROWS)
+    people(11 * SLAB_ROWS).to_parquet(tmp_path / "people.parquet", index=False)
+    release = partial(release_file, tmp_path / "people.parquet", tmp_path / "out", MECH, key=KEY, population="one")
+    with monkeypatch.context() as before:
+        before.setattr("versadp.release.files.part.write_run", without_index)
+        before.setattr(run.Run, "_sort", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release()
+    if lost:
+        next(tmp_path.glob(".out.*/runs/run-00001.arrow")).unlink()
+    release()
+    MECH.release(people(11 * SLAB_ROWS), key=KEY).save(tmp_path / "memory")
+    for path in (tmp_path / "memory").iterdir():
+        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_nobody_is_left_out_between_runs_and_parts(tmp_path, monkeypatch):
+    people(3 * SLAB_ROWS).to_parquet(tmp_path / "people.parquet", index=False)
+    inside = sorting._inside
+    monkeypatch.setattr(sorting, "_inside", lambda batch, low, high: inside(batch, low, high).slice(1))
+    with pytest.raises(StateError, match="records were lost"):
+        release_file(tmp_path / "people.parquet", tmp_path / "out", MECH, key=KEY)
+    assert not (tmp_path / "out").exists()
 
 
 def test_runs_that_were_begun_longer_go_on(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-PAGE = 4096  # of the disk: a multiple of what any asks for
+PAGE = 4096  # a multiple of what most disks ask for
 BUFFER = 2**22  # bytes that are written together
 _STRAIGHT = getattr(os, "O_DIRECT", 0)
 
@@ -51,8 +51,8 @@ class Writer:
     closed = False  # which arrow asks
 
     def __init__(self, path: Path) -> None:
-        self._file = _open(path, "wb")
         self._buffer = room_for(BUFFER)
+        self._file = _open(path, "wb")
         self._held, self._size, self._digest = 0, 0, hashlib.sha256()
 
     def write(self, data: Any) -> int:
@@ -116,9 +116,12 @@ def pages(size: int) -> int:
 
 def room_for(size: int) -> memoryview:
     """Return memory that begins with a page; it is given back with its last user."""
-    if hasattr(mmap, "MAP_PRIVATE"):
-        return memoryview(mmap.mmap(-1, max(size, 1), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-    return memoryview(mmap.mmap(-1, max(size, 1)))
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return memoryview(mmap.mmap(-1, max(size, 1)))
+    room = mmap.mmap(-1, max(size, 1), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_DONTFORK"):  # a disk must not write to pages that a child is just getting a copy of: open(2)
+        room.madvise(mmap.MADV_DONTFORK)
+    return memoryview(room)
 
 
 class Rooms:
@@ -165,7 +168,7 @@ def around(start: int, stop: int) -> tuple[int, int]:
 
 
 def read_between(path: Path, start: int, stop: int, into: memoryview | None = None) -> pa.Buffer:
-    """Return the bytes of a file from one place to another; raise EOFError if it ends before.
+    """Return the bytes of a file from one place to another, for this process alone; raise EOFError if it ends before.
 
     They are read `into` memory that begins with a page and has room for what lies `around` them.
     """

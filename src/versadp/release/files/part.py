@@ -103,7 +103,8 @@ def make_part(job: Job, piece: Piece) -> Made:
         try:
             groups = _groups(job, piece, digest, outside, alike)
             if job.is_sorted:
-                contents = write_run(scratch, pa.concat_tables(groups).columns)
+                before = None if known is None else known.file
+                contents = write_run(scratch, pa.concat_tables(groups).columns, before)
             else:
                 contents = write_groups(scratch, groups, job.mechanism.schema)
         except (OSError, pa.ArrowException) as problem:

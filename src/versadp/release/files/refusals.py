@@ -81,6 +81,14 @@ def changed() -> StateError:
     )
 
 
+def lost() -> StateError:
+    """Return our error for parts that have other records than the runs from which they were gathered."""
+    return StateError(
+        "records were lost between runs and parts: the scratch folder was changed, or its disk is damaged",
+        hint="begin anew: restart=True (--restart)",
+    )
+
+
 def otherwise(what: str) -> StateError:
     """Return our error for bytes that are not those that the ledger knows."""
     return StateError(

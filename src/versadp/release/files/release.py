@@ -96,8 +96,8 @@ def release_file(
     engine : str or Engine
         Where the work runs: "auto" and "local" are all cores of this machine, "serial" is one thread; "dask",
         "dask://host:port" or a client of a cluster whose workers see the same folders: they read the key in the
-        state folder, and it is never sent. People with an id, and files other than Parquet, are read and noised here,
-        and sorted there.
+        state folder, and it is never sent. People with an id, and what is not in Parquet files, are read and noised
+        here, and sorted there.
     progress : callable, optional
         Called with the share of the data that has been read.
 

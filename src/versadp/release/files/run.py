@@ -21,7 +21,7 @@ from versadp.release.files.begin import give_up
 from versadp.release.files.elsewhere import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.pieces import Screen, pieces, telling, unscreened
-from versadp.release.files.refusals import changed, otherwise
+from versadp.release.files.refusals import changed, lost, otherwise
 from versadp.release.files.sorting import Lot, give_back, read_runs, run_rows
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.folder import folder as folders
@@ -177,6 +177,7 @@ class Run:
         whole = Lot(0, lots, sources, scratch, offset, schema)
         asked = [Asked(number, known[number] if number < len(known) else None) for number in range(lots)]
         work = sort_elsewhere if is_far(engine) else sort_here
+        gathered = 0
         give_back()  # of what runs took, little is of the sizes that lots take
         for lot in engine.map(partial(work, whole), asked):
             if lot.scratch is not None:
@@ -185,6 +186,9 @@ class Run:
                 self.state.ledger.add(Output(self.name, self.number, lot.number, lot.file))
             elif lot.file != known[lot.number]:
                 raise otherwise("a part")
+            gathered += lot.file.rows
+        if gathered != sum(file.rows for file in files):
+            raise lost()
 
     @property
     def _part_rows(self) -> int:

@@ -64,8 +64,11 @@ def run_rows(part_rows: int) -> int:
     return max(part_rows // 2 // SLAB_ROWS, 1) * SLAB_ROWS
 
 
-def write_run(path: Path, columns: list[pa.ChunkedArray]) -> Contents:
-    """Write noised columns as a sorted run; they are taken out of the list, since none is needed twice."""
+def write_run(path: Path, columns: list[pa.ChunkedArray], known: PartFile | None = None) -> Contents:
+    """Write noised columns as a sorted run; they are taken out of the list, since none is needed twice.
+
+    A run that is `known`, and is made again, comes out as it was: once runs did not say where their batches lie.
+    """
     rows = _with_hashes(columns)
     starts = rows.column(0).to_numpy()[::BATCH]
     with Writer(path) as file:
@@ -74,8 +77,8 @@ def write_run(path: Path, columns: list[pa.ChunkedArray]) -> Contents:
             for batch in rows.to_batches(BATCH):
                 writer.write_batch(batch)
                 places.append(buffered.tell())
-        for data in (starts.tobytes(), np.array(places).tobytes(), TAIL.pack(len(starts), _INDEXED)):
-            file.write(data)
+        if known is None or file.contents != (known.size, known.sha256):
+            file.write(starts.tobytes() + np.array(places).tobytes() + TAIL.pack(len(starts), _INDEXED))
     return file.contents
 
 
@@ -108,12 +111,12 @@ class SortedRun:
     size: int
     sha256: str
 
-    def stretch(self, low: int, high: int) -> Stretch:
+    def neighbours(self, low: int, high: int) -> Neighbours:
         """Return where the batches lie that may have rows whose hash lies in [low, high)."""
         columns, starts, places = _index(self)
         first = max(int(np.searchsorted(starts, np.uint64(low))) - 1, 0)
         last = int(np.searchsorted(starts, np.uint64(high - 1), side="right"))
-        return Stretch(self, columns, places[first : last + 1].tolist())
+        return Neighbours(self, columns, places[first : last + 1].tolist())
 
     def between(self, start: int, stop: int, into: memoryview | None = None) -> pa.Buffer:
         """Return some bytes of the file."""
@@ -123,7 +126,7 @@ class SortedRun:
             raise _changed() from None
 
 
-class Stretch(NamedTuple):
+class Neighbours(NamedTuple):
     """Batches of a run that lie together: their columns, and where each begins, and the last one ends."""
 
     run: SortedRun
@@ -153,7 +156,9 @@ def _index(run: SortedRun) -> Index:
     batches, told = TAIL.unpack(run.between(end, run.size)) if end > 0 else (0, b"")
     if told != _INDEXED:
         return _walked(run)
-    numbers = np.frombuffer(run.between(end - 8 * (2 * batches + 1), end), np.int64)
+    if batches != -(-run.count // BATCH):
+        raise _changed()
+    numbers = np.array(np.frombuffer(run.between(end - 8 * (2 * batches + 1), end), np.int64))
     starts, places = numbers[:batches].view(np.uint64), numbers[batches:]
     return Index(pa.ipc.read_schema(run.between(HEAD, int(places[0]))), starts, places)
 
@@ -232,18 +237,16 @@ def write_lot(lot: Lot) -> Written:
 def _gathered(lot: Lot) -> pa.Table:
     """Return the rows of a lot in their order; columns are put together one by one, which takes less room."""
     low, high = lot_start(lot.number, lot.lots), lot_start(lot.number + 1, lot.lots)
-    stretches = [run.stretch(low, high) for run in lot.runs]
-    with lot.rooms.of(sum(stretch.room for stretch in stretches)) as room:
+    found = [run.neighbours(low, high) for run in lot.runs]
+    with lot.rooms.of(sum(some.room for some in found)) as room:
         batches, at = list[pa.RecordBatch](), 0
-        for stretch in stretches:
-            batches += stretch.rows(low, high, room[at : at + stretch.room])
-            at += stretch.room
+        for some in found:
+            batches += some.rows(low, high, room[at : at + some.room])
+            at += some.room
         hashes = np.concatenate([batch.column(0).to_numpy() for batch in batches] or [np.empty(0, np.uint64)])
         rows = {
             name: pa.chunked_array([batch.column(number) for batch in batches], kind)
-            for number, (name, kind) in enumerate(
-                zip(lot.schema.columns, stretches[0].columns.types[1:], strict=True), 1
-            )
+            for number, (name, kind) in enumerate(zip(lot.schema.columns, found[0].columns.types[1:], strict=True), 1)
         }
         places = pa.array(row_order(rows, hashes))
         return pa.table({name: column.combine_chunks().take(places) for name, column in rows.items()})

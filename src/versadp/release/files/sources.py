@@ -36,7 +36,10 @@ _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, EOFError, MemoryE
 
 @runtime_checkable
 class Source(Protocol):
-    """Records to release, in the same order each time they are asked for: files, a query, or a source of one's own."""
+    """Records to release, in the same order each time they are asked for: files, a query, or a source of one's own.
+
+    Batches are held for a while and are read by other threads: their memory must not be written to again.
+    """
 
     @property
     def columns(self) -> pa.Schema:
@@ -197,21 +200,39 @@ class HeldToItsWord:
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Yield the records in batches of at most `rows`, each with the share of the whole that is then read."""
-        done = 0
-        for batch, share in self.source.batches(rows):
-            if batch.schema != self.columns:
+        done, given = 0, self.source.batches(rows)
+        while (some := self._next(given)) is not None:
+            batch, share = some
+            if not isinstance(batch, pa.RecordBatch) or batch.schema != self.columns:
                 raise DataError("a batch has other columns than its source says", hint="give all batches the same")
             done += batch.num_rows
             yield batch, share
         if self.rows not in {None, done}:
             raise DataError(f"the source gave {done} records, and said {self.rows}", hint="give the same each time")
 
+    @staticmethod
+    def _next(given: Iterator[tuple[pa.RecordBatch, float]]) -> tuple[pa.RecordBatch, float] | None:
+        try:
+            return next(given, None)
+        except (pa.ArrowException, OSError) as problem:  # whose words may show values, or be taken for our own
+            raise DataError(f"the source cannot be read ({type(problem).__name__})", hint="read it by itself") from None
+
+
+def _held(source: Source) -> Source:
+    """Return a source of one's own that is held to its word, which must be one."""
+    if not isinstance(source.columns, pa.Schema) or not (source.rows is None or isinstance(source.rows, int)):
+        raise DataError(
+            "a source says its columns as a pyarrow.Schema, and its rows as a number or None",
+            hint="see docs/sources.md",
+        )
+    return HeldToItsWord(source)
+
 
 def open_fitting(data: str | Path | Query | Source, schema: Schema) -> Source:
     """Look at files, or ask a query, and refuse, before anything is done, columns that do not fit the schema."""
     source: Source
     if isinstance(data, Source):
-        source = HeldToItsWord(data)
+        source = _held(data)
     else:
         source = open_query(data, schema) if isinstance(data, Query) else open_source(data, schema)
     try:
