@@ -155,7 +155,7 @@ def test_members_and_weights_of_laplace_noise(formula, loss):
     [
         ("y ~ x + w", "squared", (3000, 4000, 5000)),  # pilots draw less, and bias is taken off
         ("x ~ 1", "squared", (4000, 5000)),
-        ("y ~ x + w", "squared", (15_000, 22_000, 26_000)),
+        pytest.param("y ~ x + w", "squared", (15_000, 22_000, 26_000), marks=pytest.mark.slow),
         pytest.param("b ~ x + w", "logistic", (3000, 4000, 5000), marks=pytest.mark.slow),
         pytest.param("c ~ x + w", "poisson", (15_000, 22_000, 26_000), marks=pytest.mark.slow),
         pytest.param("y ~ x + w", "squared", (120_000, 150_000), marks=pytest.mark.slow),  # pilots see a part of them
