@@ -68,7 +68,7 @@ def test_a_worker_is_killed_anywhere(cluster, undisturbed, tmp_path, point, nth)
     worker, _ = cluster.worker(point, nth), cluster.worker()
     cluster.ready(2)
     act(folder, "release", {"engine": cluster.engine})
-    assert killed(worker) or nth > 1
+    assert nth > 1 or killed(worker)  # who shares six files may write fewer than three
     check(folder, undisturbed)
 
 
