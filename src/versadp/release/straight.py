@@ -1,7 +1,7 @@
 """Large files straight to the disk and back, past the system's cache.
 
 What is written once and read once, or not at all, gains nothing from being kept in memory, and finding memory for it is
-not free: on a virtual machine that gives unused memory back, it costs more than anything else that is done to a record.
+not free: on a virtual machine that gives unused memory back, it may cost more than to noise what it holds.
 Such reads and writes are of whole pages, in memory and on the disk: what is written goes through a buffer, and what is
 read is cut out of what lies around it. Where a system or a disk does not offer this, files are ordinary ones.
 """

@@ -170,7 +170,8 @@ class Run:
     def _sort(self, runs: Path, scratch: Path, engine: Engine) -> None:
         """Make the parts that are not there yet out of all runs."""
         files = [part.file for part in self.intake.parts]
-        lots = lots_of(sum(file.rows for file in files), self._part_rows)
+        rows = sum(file.rows for file in files)
+        lots = lots_of(rows, self._part_rows)
         known = self.intake.files
         offset = sum(len(i.files) for i in self.history.intakes[: self.number] if i.status == "done")
         sources, schema = read_runs(runs, files), self.mechanism.schema
@@ -187,7 +188,7 @@ class Run:
             elif lot.file != known[lot.number]:
                 raise otherwise("a part")
             gathered += lot.file.rows
-        if gathered != sum(file.rows for file in files):
+        if gathered != rows:
             raise lost()
 
     @property
