@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a user of its own, who has no ledger and remembers none (`release/ledger/memory.py`)."""
+    """Give each test a user of its own, who has no ledger and remembers none (`release/ledger/rollback_guard.py`)."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
     for name in ("VERSADP_STATE", "VERSADP_WITNESS"):
         monkeypatch.delenv(name, raising=False)

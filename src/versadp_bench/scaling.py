@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from versadp.release.durable import sync_file
+from versadp.release.atomic_write import sync_file
 from versadp_bench.files import COLUMNS, write
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import DataError, ReleaseError, StoreError
-from versadp.release import store as stores
-from versadp.release.folder import shelf
+from versadp.release import object_store as stores
+from versadp.release.folder import storage
 from versadp_tests.stores import CREDENTIALS, SECRET, BadWay, Store
 
 pytest.importorskip("moto")
@@ -58,7 +58,7 @@ def way(store, folder, monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(stores, "_SILENCE", 1.0)
     monkeypatch.setattr(stores, "PATIENCE", 12.0)
-    for copy in Path(shelf._copies().name).iterdir():
+    for copy in Path(storage._copies().name).iterdir():
         copy.unlink()
     yield made
     made.close()

@@ -8,7 +8,7 @@ import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.inference import Results
 from versadp.models.problem import make_problem
-from versadp.noise.cut import SELDOM, redrawn_chance
+from versadp.noise.selection_check import SELDOM, redrawn_chance
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat
 SCHEMA = vdp.Schema({"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(-1, 1), "w": vdp.Public(), "y": vdp.Public()})

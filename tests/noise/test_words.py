@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from versadp.errors import KeyMaterialError
-from versadp.noise.tags import Texts
+from versadp.noise.mac import Texts
 from versadp.noise.words import SLAB_ROWS, check_key, fresh_key, keystream
 
 KEY = bytes(range(32))

@@ -164,8 +164,8 @@ def test_nobody_is_released_more_often_than_the_budget_allows_at_length(sequence
 
 def test_an_old_ledger_over_its_budget_is_read_and_charged_no_more(tmp_path, monkeypatch):
     """By the rule of before four releases were accepted that cost 1 each, of people whose budget is 3."""
-    import versadp.release.files.begin as begins
-    import versadp.release.files.run as runs
+    import versadp.release.files.intake as runs
+    import versadp.release.files.intent as begins
 
     blind, named = tmp_path / "blind.parquet", tmp_path / "named.parquet"
     frame = pd.DataFrame({"x": [0.1, 0.2, 0.3], "one": ["a", "b", "c"]})

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import versadp as vdp
 from versadp.errors import ParameterError, ReleaseError, StateError
 from versadp.noise.words import SLAB_ROWS
-from versadp.release.durable import sha256
-from versadp.release.files import run, sorting
+from versadp.release.atomic_write import sha256
+from versadp.release.files import intake, sorting
 from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
 from versadp.release.files.sorting import read_runs, write_run
@@ -189,7 +189,7 @@ def test_runs_that_were_begun_without_an_index_go_on(tmp_path, monkeypatch, lost
     release = partial(release_file, tmp_path / "people.parquet", tmp_path / "out", MECH, key=KEY, population="one")
     with monkeypatch.context() as before:
         before.setattr("versadp.release.files.part.write_run", without_index)
-        before.setattr(run.Run, "_sort", interrupted)
+        before.setattr(intake.Run, "_sort", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release()
     if lost:
@@ -215,8 +215,8 @@ def test_runs_that_were_begun_longer_go_on(tmp_path, monkeypatch):
     people(11 * SLAB_ROWS).to_parquet(tmp_path / "people.parquet", index=False)
     release = partial(release_file, tmp_path / "people.parquet", tmp_path / "out", MECH, key=KEY, population="one")
     with monkeypatch.context() as before:
-        before.setattr(run, "run_rows", int)
-        before.setattr(run.Run, "_sort", interrupted)
+        before.setattr(intake, "run_rows", int)
+        before.setattr(intake.Run, "_sort", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release()
     release()

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 import versadp as vdp
 from versadp.noise import ZeroInflatedBlock
-from versadp.noise.tags import Texts
+from versadp.noise.mac import Texts
 from versadp.noise.window import WindowBlock
 from versadp.noise.words import Keystream
 

@@ -9,7 +9,7 @@ import click
 import versadp as vdp
 from versadp.cli.options import release_folder
 from versadp.errors import ParameterError
-from versadp.release.store import is_stored
+from versadp.release.object_store import is_stored
 
 if TYPE_CHECKING:
     from pathlib import Path

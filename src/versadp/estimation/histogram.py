@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise import Block
-    from versadp.noise.steps import Bins
+    from versadp.noise.distribution_function import Bins
     from versadp.schema import Column
 
     Array = NDArray[np.float64]

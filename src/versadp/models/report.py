@@ -15,7 +15,7 @@ from versadp.inference import Results
 from versadp.inference.trust import LEVEL, MOST, SpecificationTest, Trust
 from versadp.models.wanted import records_wanted
 from versadp.noise import Extension, How
-from versadp.noise.cut import cut_chance, lacking_chance
+from versadp.noise.selection_check import cut_chance, lacking_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

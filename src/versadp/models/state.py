@@ -137,7 +137,7 @@ class State:
 
     def save(self, path: str | Path) -> None:
         """Write it to a JSON file, in place of one that is there, in one step."""
-        from versadp.release.durable import replace
+        from versadp.release.atomic_write import replace
 
         text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
         try:

@@ -20,7 +20,7 @@ from versadp.formula.terms import read_columns
 from versadp.models.given import record_weights
 from versadp.models.source import is_number, values_of
 from versadp.release.release import Release
-from versadp.release.selected import Selected
+from versadp.release.subset import Selected
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders, State
+    from versadp.noise.distribution_function import Bins
     from versadp.noise.lattice import Lattice
     from versadp.noise.points import How, Points
-    from versadp.noise.steps import Bins
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders, State
+    from versadp.noise.distribution_function import Bins
     from versadp.noise.points import How, Points
-    from versadp.noise.steps import Bins
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -537,7 +537,7 @@ class WindowBlock(Block):
 
     def bins(self, column: str) -> Bins:
         """Return a bin for each output, or for several where they are very many."""
-        from versadp.noise.steps import MOST, WINDOWED, Bins
+        from versadp.noise.distribution_function import MOST, WINDOWED, Bins
 
         j = self.columns.index(column)
         most = MOST if self.window[j] == 1 else WINDOWED
@@ -547,7 +547,7 @@ class WindowBlock(Block):
 
     def steps(self, column: str, t: Array) -> Array | None:
         """Return the inverse of `1{x <= t}` on a lattice without windows."""
-        from versadp.noise.steps import MOST, lattice_steps
+        from versadp.noise.distribution_function import MOST, lattice_steps
 
         j = self.columns.index(column)
         if self.window[j] > 1 or not self.kept or self.outputs[j] > MOST:

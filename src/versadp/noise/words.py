@@ -10,7 +10,7 @@ independent words. Nothing here has a seed or a state.
 A table without an id is keyed by slabs of `SLAB_ROWS` rows, which belong to the format and not to how a file
 happens to be read. A record with an id is keyed on its own, and on a person's device each block of it is:
 
-    tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id) XOR version)      side by side, see `tags.py`
+    tag     = CBC-MAC(root.record, content, CBC-MAC(root.name, id) XOR version)      side by side, see `mac.py`
     words   = AES-256(root.cipher; tag XOR 0, 1, 2, ...)
 
 Each word that a record uses has a fixed place, so noise has random access.
@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from versadp.errors import KeyMaterialError
-from versadp.noise.tags import Texts, cipher, encrypt, tags
+from versadp.noise.mac import Texts, cipher, encrypt, tags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,9 +30,9 @@ from versadp.noise.cost import EVEN, laplace_decoders, laplace_median
 from versadp.noise.extension import Box
 from versadp.noise.grid import SCALE_RANGE, grid_bits, sampler_error
 from versadp.noise.missing import as_sampled
-from versadp.noise.plausible import refuse_changed
 from versadp.noise.points import How, Points
 from versadp.noise.settings import check_rate, each_column
+from versadp.noise.zil_check import refuse_changed
 from versadp.schema import Bounded
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from versadp.noise.closed import Complex, Products, Waves
     from versadp.noise.cost import Decoders
-    from versadp.noise.steps import Bins
+    from versadp.noise.distribution_function import Bins
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -401,7 +401,7 @@ class ZeroInflatedBlock(Block):
 
     def bins(self, column: str) -> Bins:
         """Return bins finer than the second randomisation, and some outside the domain."""
-        from versadp.noise.steps import laplace_bins
+        from versadp.noise.distribution_function import laplace_bins
 
         j = self.columns.index(column)
         bounds, grid = (self.lower[j], self.upper[j]), (float(self.step[j]), 2 ** self.bits[j])
@@ -409,7 +409,7 @@ class ZeroInflatedBlock(Block):
 
     def steps(self, column: str, t: Array) -> Array | None:
         """Return the doubly random correction of `1{x <= t}`; noise of one column is symmetric Laplace noise again."""
-        from versadp.noise.steps import laplace_steps
+        from versadp.noise.distribution_function import laplace_steps
 
         if not self.exact_rate:
             return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from versadp.noise import Block
     from versadp.noise.closed import Products
-    from versadp.noise.steps import Bins
+    from versadp.noise.distribution_function import Bins
     from versadp.release.release import Release
     from versadp.schema import Column
 

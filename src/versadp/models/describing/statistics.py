@@ -22,7 +22,7 @@ from versadp.models.describing.estimates import (
     share_of,
 )
 from versadp.models.describing.gathering import Gathered, group_keys
-from versadp.noise.cut import SELDOM, fewest_chance
+from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:

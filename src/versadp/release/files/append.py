@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versadp.errors import ParameterError, ReleaseError
+from versadp.release.atomic_write import sync_folder
 from versadp.release.checkpoints import reached
-from versadp.release.durable import sync_folder
-from versadp.release.files.begin import begin_append, give_up
-from versadp.release.files.pieces import Screen
+from versadp.release.files.intake import Feed, Run
+from versadp.release.files.intent import begin_append, give_up
 from versadp.release.files.places import find, home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
-from versadp.release.files.run import Feed, Run
+from versadp.release.files.repartition import Screen
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
 from versadp.release.ledger.digests import TAGGED
 from versadp.release.ledger.exposure import exposure_before
-from versadp.release.ledger.pile import Pile
+from versadp.release.ledger.row_store import Pile
 from versadp.release.ledger.state import State
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from pyarrow import compute
 
 from versadp.errors import DataError
+from versadp.release.object_store import Stored
 from versadp.release.path.columns import EXACT_INTEGER
-from versadp.release.store import Stored
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:

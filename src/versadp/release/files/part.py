@@ -11,10 +11,10 @@ import pyarrow as pa
 from versadp.engine import Serial
 from versadp.errors import DataError, KeyMaterialError, StateError
 from versadp.noise.words import SLAB_ROWS
+from versadp.release.atomic_write import unsettled
 from versadp.release.checkpoints import reached
-from versadp.release.durable import unsettled
-from versadp.release.files.pieces import VERSION, looked_at
 from versadp.release.files.refusals import cannot_write
+from versadp.release.files.repartition import VERSION, looked_at
 from versadp.release.files.sorting import run_name, write_run
 from versadp.release.folder.manifest import PartFile
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.noise.words import Keystream
-    from versadp.release.files.pieces import Piece, Rows
+    from versadp.release.files.repartition import Piece, Rows
     from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.table import Table
@@ -41,7 +41,7 @@ class Job:
     `offset` is the number of parts that the release has already, `known` what the ledger says about those that an
     earlier process made of this intake. A frozen job writes nothing: it holds records against a release that is
     complete. If records are to be sorted, parts are runs (`sorting.py`), of which a complete release keeps none. Work
-    that is done `apart`, on a cluster, may be under way twice (`elsewhere.py`).
+    that is done `apart`, on a cluster, may be under way twice (`worker.py`).
     """
 
     mechanism: Mechanism

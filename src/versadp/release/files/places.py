@@ -10,7 +10,7 @@ from versadp.errors import ParameterError, ReleaseError, StateError
 from versadp.release.folder.folder import open_folder
 from versadp.release.ledger.database import mentions
 from versadp.release.ledger.ledger import LEDGER
-from versadp.release.ledger.memory import user_home
+from versadp.release.ledger.rollback_guard import user_home
 from versadp.release.ledger.state import LEDGER_KEY
 from versadp.schema.schema import check_population
 

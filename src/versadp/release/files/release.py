@@ -1,7 +1,7 @@
 """A file of any size into a release folder, in bounded memory, so that no crash does harm.
 
-The key and the intent are on the disk before any noise is made; `run.py` says what follows. The release is made beside
-its place and appears there by one rename.
+The key and the intent are on the disk before any noise is made; `intake.py` says what follows. The release is made
+beside its place and appears there by one rename.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from versadp import inputs
 from versadp.errors import KeyMaterialError, ParameterError, ReleaseError, StateError
 from versadp.noise.words import check_key
+from versadp.release.atomic_write import sync_folder
 from versadp.release.checkpoints import reached
-from versadp.release.durable import sync_folder
-from versadp.release.files.begin import begin, give_up
 from versadp.release.files.charges import allowance, charge_of
+from versadp.release.files.intake import Feed, Run
+from versadp.release.files.intent import begin, give_up
 from versadp.release.files.places import POPULATION, find, home_of, manifest_at, scratch_of
 from versadp.release.files.queries import Query
 from versadp.release.files.refusals import as_begun, unfit, writing
-from versadp.release.files.run import Feed, Run
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST, read_manifest

@@ -21,13 +21,13 @@ import pyarrow as pa
 
 from versadp.errors import ReleaseError
 from versadp.noise.words import SLAB_ROWS
+from versadp.release.atomic_write import unsettled
 from versadp.release.checkpoints import reached
-from versadp.release.durable import unsettled
+from versadp.release.direct_io import BUFFER, Rooms, Writer, around, read_between
 from versadp.release.files.refusals import cannot_write
 from versadp.release.folder.manifest import PartFile
 from versadp.release.folder.parts import part_name, write_groups
 from versadp.release.path.order import lot_start, row_hash, row_order
-from versadp.release.straight import BUFFER, Rooms, Writer, around, read_between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.release.straight import Contents
+    from versadp.release.direct_io import Contents
     from versadp.schema import Schema
 
     Hashes = NDArray[np.uint64]

@@ -18,8 +18,8 @@ import pyarrow as pa
 from versadp.errors import DataError, VersadpError
 from versadp.release.files.formats import FORMATS, read_places, size_of, text_types
 from versadp.release.files.queries import Query, open_query
+from versadp.release.object_store import Stored, place_of
 from versadp.release.path.table import read_table
-from versadp.release.store import Stored, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

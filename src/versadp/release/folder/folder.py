@@ -23,13 +23,13 @@ import pyarrow.parquet as pq
 from versadp import inputs
 from versadp.engine import Pool
 from versadp.errors import ParameterError, ReleaseError, VersadpError
-from versadp.release.durable import sync_file, sync_folder
+from versadp.release.atomic_write import sync_file, sync_folder
 from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
-from versadp.release.folder.putting import put_release
-from versadp.release.folder.shelf import DAMAGED, InStore, OnDisk, footer_of, shelf_of
+from versadp.release.folder.publish import put_release
+from versadp.release.folder.storage import DAMAGED, InStore, OnDisk, footer_of, shelf_of
+from versadp.release.object_store import Stored, is_stored, place_of
 from versadp.release.path.order import lot_start, lots_of, row_hash
-from versadp.release.store import Stored, is_stored, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

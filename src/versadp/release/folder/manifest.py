@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import ReleaseError, VersadpError
-from versadp.release.durable import create, sha256
+from versadp.release.atomic_write import create, sha256
 from versadp.release.mechanism import Mechanism
 from versadp.release.path.order import KEPT, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from versadp.release.folder.shelf import Shelf
+    from versadp.release.folder.storage import Shelf
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 64 * 2**20
@@ -161,7 +161,7 @@ class Manifest:
 
 def read_manifest(folder: Path | Shelf) -> Manifest:
     """Read a release's manifest and check it; of the parts only what it says about them."""
-    from versadp.release.folder.shelf import OnDisk
+    from versadp.release.folder.storage import OnDisk
 
     shelf = OnDisk(folder) if isinstance(folder, Path) else folder
     try:

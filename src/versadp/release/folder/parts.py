@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from versadp.noise.words import SLAB_ROWS
+from versadp.release.direct_io import Writer
 from versadp.release.path.table import released_columns
-from versadp.release.straight import Writer
 from versadp.schema import Dates
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from versadp.release.direct_io import Contents
     from versadp.release.path.table import Table
-    from versadp.release.straight import Contents
     from versadp.schema import Schema
 
 GROUP_ROWS = 16 * SLAB_ROWS

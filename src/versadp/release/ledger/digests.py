@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from versadp.noise.tags import Texts, cipher, tags
+from versadp.noise.mac import Texts, cipher, tags
 from versadp.noise.words import SLAB_ROWS, mac
 from versadp.release.path.columns import texts_of
 

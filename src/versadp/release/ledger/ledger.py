@@ -21,13 +21,13 @@ import numpy as np
 
 from versadp.errors import StateError
 from versadp.noise.words import mac
+from versadp.release.atomic_write import create, replace
 from versadp.release.checkpoints import reached
-from versadp.release.durable import create, replace
 from versadp.release.ledger.database import Speaking, Transaction, connect, turned_back
 from versadp.release.ledger.digests import PERSON
 from versadp.release.ledger.entries import Abandon, Entry, Part, read_entry
 from versadp.release.ledger.history import History, after
-from versadp.release.ledger.memory import recall, remember
+from versadp.release.ledger.rollback_guard import recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

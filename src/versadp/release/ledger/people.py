@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.release.ledger.digests import PERSON
-from versadp.release.ledger.pile import Pile
+from versadp.release.ledger.row_store import Pile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

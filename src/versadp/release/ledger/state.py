@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 
 from versadp.errors import KeyMaterialError, ParameterError, StateError
 from versadp.noise.words import check_key, fresh_key, mac
-from versadp.release.durable import create, destroy, replace
+from versadp.release.atomic_write import create, destroy, replace
 from versadp.release.ledger.database import connect
 from versadp.release.ledger.entries import Create
 from versadp.release.ledger.ledger import ANCHOR, LEDGER, Ledger

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from versadp.errors import DataError
-from versadp.noise.tags import Texts
+from versadp.noise.mac import Texts
 from versadp.release.path.dates import from_dates
 
 if TYPE_CHECKING:

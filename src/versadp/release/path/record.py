@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import DataError
-from versadp.noise.tags import Texts
+from versadp.noise.mac import Texts
 from versadp.noise.words import check_key, keystream
 from versadp.release.path.columns import EXACT_INTEGER
 from versadp.release.path.dates import date_of, day_of

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.tags import Texts
+    from versadp.noise.mac import Texts
     from versadp.schema import Schema
 
 Kind = Literal["pandas", "polars", "arrow"]

@@ -5,7 +5,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from versadp.noise.tags import FEW, Texts, cipher, tags
+from versadp.noise.mac import FEW, Texts, cipher, tags
 
 KEY = bytes(range(32))
 

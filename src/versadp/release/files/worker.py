@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from versadp.errors import EngineError
 from versadp.noise.words import keystream
-from versadp.release.durable import settle
+from versadp.release.atomic_write import settle
 from versadp.release.files.part import Job, make_part
-from versadp.release.files.pieces import Piece
 from versadp.release.files.refusals import writing
+from versadp.release.files.repartition import Piece
 from versadp.release.files.sorting import write_lot
 from versadp.release.ledger.state import read_secrets
 

@@ -12,8 +12,8 @@ import versadp as vdp
 from versadp.cli import main
 from versadp.errors import DataError, ParameterError, ReleaseError, StoreError
 from versadp.release import checkpoints
-from versadp.release.folder import shelf
-from versadp.release.store import Stored, place_of
+from versadp.release.folder import storage
+from versadp.release.object_store import Stored, place_of
 from versadp_tests.stores import CREDENTIALS, SECRET, Store
 
 pytest.importorskip("moto")
@@ -206,7 +206,7 @@ def test_what_is_not_there():
 
 
 def test_a_manifest_of_any_size_is_not_read(store, monkeypatch):
-    monkeypatch.setattr(shelf, "MAX_MANIFEST", 1000)
+    monkeypatch.setattr(storage, "MAX_MANIFEST", 1000)
     store.ask("PUT", "surveys/large/manifest.json", b" " * 1001)
     with pytest.raises(ReleaseError, match="no readable manifest"):
         vdp.load("s3://surveys/large")
@@ -217,14 +217,14 @@ def test_room_for_copies_is_bounded(store, folder, monkeypatch):
     release = vdp.load("s3://surveys/room")
     (handle,) = release.handles()
     size = (folder / handle.file).stat().st_size
-    place = Path(shelf._copies().name)
-    monkeypatch.setattr(shelf, "KEPT_BYTES", size + 10)
+    place = Path(storage._copies().name)
+    monkeypatch.setattr(storage, "KEPT_BYTES", size + 10)
     for old in place.iterdir():
         old.unlink()
     (place / ("0" * 64)).write_bytes(b"0" * 100)
     release.read(handle)
     assert [path.stat().st_size for path in place.iterdir()] == [size]
-    monkeypatch.setattr(shelf, "KEPT_BYTES", size - 1)
+    monkeypatch.setattr(storage, "KEPT_BYTES", size - 1)
     (next(place.iterdir())).unlink()
     with pytest.raises(ReleaseError, match="larger than what is kept"):
         release.read(handle)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from versadp.errors import ReleaseError
 from versadp.release.checkpoints import reached
 from versadp.release.folder.manifest import MANIFEST, Manifest, parse_manifest
-from versadp.release.folder.shelf import InStore
-from versadp.release.store import PIECE
+from versadp.release.folder.storage import InStore
+from versadp.release.object_store import PIECE
 
 if TYPE_CHECKING:
     from versadp.release.folder.folder import Folder
-    from versadp.release.folder.shelf import Shelf
+    from versadp.release.folder.storage import Shelf
+    from versadp.release.object_store import Stored
     from versadp.release.release import Release
-    from versadp.release.store import Stored
 
 
 def put_release(target: Stored, release: Release, folder: Folder | None) -> None:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import versadp as vdp
 from versadp.errors import KeyMaterialError
 from versadp.noise.words import SLAB_ROWS
-from versadp.release.files.pieces import Screen
+from versadp.release.files.repartition import Screen
 from versadp.release.folder import folder as folders
-from versadp.release.ledger import pile as piles
+from versadp.release.ledger import row_store as piles
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.people import Distinct, People
-from versadp.release.ledger.pile import Pile, RowsOnDisk
+from versadp.release.ledger.row_store import Pile, RowsOnDisk
 
 TAGS = st.one_of(st.integers(0, 5), st.integers(2**64 - 3, 2**64 - 1), st.integers(0, 2**64 - 1))
 BATCHES = st.lists(st.lists(st.tuples(TAGS, st.integers(0, 3)), max_size=40), max_size=12)

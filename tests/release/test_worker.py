@@ -15,9 +15,9 @@ import versadp as vdp
 from versadp.engine import Dask, dask
 from versadp.errors import DataError, EngineError, KeyMaterialError
 from versadp.noise.words import _FORMAT, keystream, mac
-from versadp.release.files import elsewhere
-from versadp.release.files.elsewhere import Errand, make_elsewhere, stretches
+from versadp.release.files import worker
 from versadp.release.files.sources import open_fitting, open_source
+from versadp.release.files.worker import Errand, make_elsewhere, stretches
 from versadp.release.ledger.state import State, read_secrets
 from versadp_tests.fault_driver import KEY, PLAIN, act, contents, leftovers, mechanism, prepare, table
 
@@ -109,13 +109,13 @@ def test_who_comes_too_late_writes_nothing_into_a_published_release(errand, monk
     (stretch, *_) = stretches(errand.source.counts(), errand.rows, {}, empty=True)
     make_elsewhere(errand, stretch)
     published = errand.folder.with_name("published")
-    real = elsewhere.settle
+    real = worker.settle
 
     def late(scratch, path, **options):
         errand.folder.rename(published)
         real(scratch, path, **options)
 
-    monkeypatch.setattr(elsewhere, "settle", late)
+    monkeypatch.setattr(worker, "settle", late)
     with pytest.raises(vdp.errors.ReleaseError, match="cannot be written"):
         make_elsewhere(errand, stretch)
     assert [path.name for path in published.iterdir()] == ["part-00000.parquet"]

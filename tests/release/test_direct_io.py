@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from versadp.release import straight
-from versadp.release.durable import sha256
-from versadp.release.straight import BUFFER, PAGE, Writer, read_between
+from versadp.release import direct_io
+from versadp.release.atomic_write import sha256
+from versadp.release.direct_io import BUFFER, PAGE, Writer, read_between
 
 
 @pytest.fixture(params=["straight", "refused when opened", "refused when used"])
@@ -19,13 +19,13 @@ def disk(request, monkeypatch):
         plain = os.open
 
         def refusing(path, flags, *more, **named):
-            if flags & straight._STRAIGHT:
+            if flags & direct_io._STRAIGHT:
                 raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
             return plain(path, flags, *more, **named)
 
-        monkeypatch.setattr(straight.os, "open", refusing)
+        monkeypatch.setattr(direct_io.os, "open", refusing)
     if request.param == "refused when used":  # as where a disk asks for more than pages of this size
-        monkeypatch.setattr(straight, "PAGE", 1)
+        monkeypatch.setattr(direct_io, "PAGE", 1)
 
 
 def data_of(size):

@@ -16,14 +16,14 @@ from versadp import inputs
 from versadp.engine import as_engine, at_work, is_far, nearby
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
-from versadp.release.durable import settle, sync_folder
-from versadp.release.files.begin import give_up
-from versadp.release.files.elsewhere import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
+from versadp.release.atomic_write import settle, sync_folder
+from versadp.release.files.intent import give_up
 from versadp.release.files.part import Job, Made, make_part
-from versadp.release.files.pieces import Screen, pieces, telling, unscreened
 from versadp.release.files.refusals import changed, lost, otherwise
+from versadp.release.files.repartition import Screen, pieces, telling, unscreened
 from versadp.release.files.sorting import Lot, give_back, read_runs, run_rows
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
+from versadp.release.files.worker import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.folder import folder as folders
 from versadp.release.folder.manifest import Manifest, read_manifest
 from versadp.release.folder.parts import part_rows
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.engine import Engine
-    from versadp.release.files.pieces import Piece
+    from versadp.release.files.repartition import Piece
     from versadp.release.files.sources import Source
     from versadp.release.folder.manifest import PartFile
     from versadp.release.ledger.history import History, Intake

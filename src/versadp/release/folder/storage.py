@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from versadp import inputs
 from versadp.errors import ReleaseError
 from versadp.release.folder.manifest import MANIFEST, MAX_MANIFEST, is_inside, spoilt
-from versadp.release.store import PIECE, Stored
+from versadp.release.object_store import PIECE, Stored
 
 if TYPE_CHECKING:
     from versadp.release.folder.manifest import PartFile

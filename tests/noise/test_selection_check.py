@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from versadp.noise import ZeroInflatedBlock
-from versadp.noise.cut import cut_chance
+from versadp.noise.selection_check import cut_chance
 
 
 def released(rng, kind, n, scale, rate):
