@@ -143,6 +143,14 @@ class ResponseBlock(Block):
         redraw(words[0], words[1], np.uint64(int(self.keep * 2.0**64)), self.levels, content[0])
         content[unseen] = np.nan
 
+    def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - levels are exact
+        """Raise if a level is rarer than redrawn records make it."""
+        from versadp.noise.selection_check import refuse_unnoised
+
+        seen = released.copy()
+        self.to_content(seen)
+        refuse_unnoised(self.column, seen[0][~np.isnan(seen[0])], self.levels, self.keep)
+
     def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - a category is one attribute
         """Return what ideal noise guarantees."""
         from versadp.privacy import randomized_response

@@ -344,6 +344,7 @@ class WindowBlock(Block):
     def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - a lattice is exact
         """Raise if a column holds values that are no outputs: it was changed after release."""
         from versadp.errors import DataError
+        from versadp.noise.selection_check import refuse_unnoised
 
         places, ends = self.places(released), np.add(self.last, self.window)
         again = places.copy()
@@ -356,6 +357,11 @@ class WindowBlock(Block):
                     f"column {name!r} has {count} of {released.shape[1]} values that its window never gives",
                     hint="undo what was done to the column after release",
                 )
+        seen = self.seen_places(released)
+        for j, name in enumerate(self.columns):
+            last = self.window[j] if self.nulls[j] is True else 1
+            known = seen[j][~np.isnan(seen[j])]
+            refuse_unnoised(name, known, self.outputs[j], self.keep, last=last, tests=len(self.columns))
 
     # guarantee ------------------------------------------------------------------------------------------------------
 

@@ -150,6 +150,10 @@ class Manifest:
         made = cls(mechanism, parts, data["insecure"], data["privacy"], data["digest"], _order(data))
         if made.rows != data["rows"] or not made.parts:
             raise spoilt("the manifest's row counts do not add up")
+        if len({part.name for part in parts}) < len(parts):
+            raise spoilt("the manifest names a part twice")
+        if sum(made.order.alike or ()) > made.rows:  # each batch has at least as many records as its smallest group
+            raise spoilt("the manifest claims more records with equal public values than there are")
         return made
 
     def write(self, folder: Path) -> None:
