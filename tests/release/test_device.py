@@ -311,7 +311,7 @@ def test_released_values_are_the_same_on_a_cpu_without_fused_operations():
     assert (one != other).sum() == 0
 
 
-# devices and tables follow one rule ------------------------------------------------------------------------------------
+# devices and tables follow one rule -----------------------------------------------------------------------------------
 
 MIXED = vdp.Mechanism(
     vdp.Schema({"d": vdp.Dates("2020-01-01", "2020-12-31"), "c": vdp.Categorical(["a", "b"], nullable=True)}, id="pid"),

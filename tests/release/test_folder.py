@@ -103,7 +103,7 @@ def signed(data):
         ({"rows": 999}, "row counts"),
         ({"parts": {}}, "parts"),
         ({"version": [1]}, "version"),
-        ({"version": 4}, "version"),
+        ({"version": 5}, "version"),
         ({"version": 1}, "version"),
         ({"grid": {}}, "version"),
         ({"mechanism": None}, "mechanism"),
