@@ -314,10 +314,24 @@ class WindowBlock(Block):
         from versadp.noise.kernel import keep_or_redraw
 
         unseen = np.isnan(content) if self.nullable else None  # publicly missing, whatever is drawn
-        threshold = np.uint64(min(self.kept, WORDS - 1))
-        keep_or_redraw(words, threshold, np.array(self.window), np.array(self.outputs), content)
+        keep_or_redraw(words, np.uint64(self.threshold), np.array(self.window), np.array(self.outputs), content)
         if unseen is not None:
             content[unseen] = np.nan
+
+    @property
+    def threshold(self) -> int:
+        """Words below it keep a record."""
+        return min(self.kept, WORDS - 1)
+
+    def derived(self) -> dict[str, Any]:
+        """Return the coin's threshold and the lattice sizes, one per column."""
+        sizes = {"last": list(self.last), "window": list(self.window), "outputs": list(self.outputs)}
+        return {"threshold": str(self.threshold), **sizes}
+
+    def law_numbers(self) -> list[str | float]:
+        """Return the coin's threshold, and last, window and outputs of each column."""
+        sizes = zip(self.last, self.window, self.outputs, strict=True)
+        return [self.threshold, *(size for column in sizes for size in column)]
 
     def to_values(self, content: Array) -> None:
         """Turn outputs into the middle of the windows that they begin, in place."""

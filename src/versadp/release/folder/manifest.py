@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 64 * 2**20
-_FORMAT, _VERSIONS = "versadp release", (1, 2, 3)
+_FORMAT, _VERSIONS = "versadp release", (1, 2, 3, 4)
 _FIELDS = {"mechanism": dict, "rows": int, "insecure": bool, "parts": list, "privacy": dict, "digest": str}
 _PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
 _PART_NAME = re.compile(r"part-[0-9]{5}\.parquet")

@@ -80,7 +80,9 @@ def device_statement(mechanism: Mechanism, reports: int) -> str:
         "",
         "On a person's device the same values get the same noise for ever: sending them again reveals nothing more. A",
         "block of columns whose values change gets fresh noise. That it changed, or came back to an earlier value,",
-        f"shows, and is not protected. {_count(reports, 'report').capitalize()} with different values, together:",
+        "shows, and is not protected. A lost key, a second device and a changed law of a column (its epsilon, bounds,",
+        "levels or name) draw fresh noise for values that did not change: each of them counts as a further report.",
+        f"{_count(reports, 'report').capitalize()} with different values, together:",
     ]
     for unit in UNITS:
         profile = mechanism.privacy(unit).compose(reports)
