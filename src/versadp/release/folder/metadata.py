@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from dataclasses import dataclass, fields
 from typing import Any
@@ -84,6 +84,6 @@ def _check_text(name: str, text: Any) -> None:
 
 def _is_day(text: str) -> bool:
     try:
-        return datetime.date.fromisoformat(text).isoformat() == text
+        return dt.date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
