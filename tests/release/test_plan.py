@@ -10,7 +10,8 @@ import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.noise.cost import EVEN, Decoders, rise, rise_decoder, window_decoders, window_median
 from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
-from versadp.release.target.candidate import EACH, JOINT, LAPLACE, decoders
+from versadp.release.target.candidate import LAPLACE, decoders
+from versadp.release.target.layouts import EACH, JOINT
 
 TWO = vdp.Schema({"age": vdp.Bounded(18, 90), "income": vdp.Bounded(0, 5e5)})
 MIXED = vdp.Schema({**TWO.columns, "region": vdp.Categorical(["n", "e", "s", "w"]), "y": vdp.Public()})

@@ -86,15 +86,16 @@ def calibrate(
     alpha, beta : float, optional
         Target as attack risk: at most `alpha` false alarms leave at least `beta` misses.
     noise : {"auto", "window", "zil"}
-        Windows (one a column for an attribute, one jointly for a record), or the paper's zero-inflated Laplace noise.
+        Windows, or the paper's zero-inflated Laplace noise.
         "auto" is windows, unless an exact_rate or an attack risk is asked for: at levels that protect several columns
         Laplace noise drowns everything.
     shuffled : int, optional
         Meet the target by a shuffled release of at least so many records (with public columns: in the smallest group
         of people with equal public values), which lets windows keep far more; a smaller release is then refused.
     groups : list of columns and of tuples of columns, or mapping of these to weights, optional
-        Which columns share a window. By default all of them for a record, each by itself for an attribute. For a
-        record, epsilon is shared out between several windows, by weight if there are weights.
+        Which columns share a window. By default the layout with the least predicted standard errors of those compared
+        (`plan` lists them; `docs/calibration.md` has the criterion). For a record, epsilon is shared out between
+        several windows, by weight if there are weights.
     width : float
         Windows are so many times as wide as the rule for means and slopes has them (`docs/calibration.md`). 0.8 serves
         medians and quantiles better, for an eighth more noise in means.
