@@ -393,3 +393,36 @@ def test_layout_cost_is_the_spread_of_decoded_moments():
             second = block.decoders()[name].second / (0.8 / 144)
             logs += [math.log(12 * (seen[name] / keep[name]).var()), math.log(144 * product.var()), math.log(second)]
         assert layout_cost(mech) == pytest.approx(math.exp(sum(logs) / len(logs) / 2), rel=0.01)
+
+
+# what a number of records tells ---------------------------------------------------------------------------------------
+
+
+def test_useless_noise_is_warned_of_where_records_are_known():
+    from versadp.errors import UselessWarning
+
+    with pytest.warns(UselessWarning, match="no mean of any column") as caught:
+        drowned = vdp.calibrate(GSS, epsilon=0.5, records=1000)
+    assert "fewer columns" in str(caught[0].message)
+    assert drowned == vdp.calibrate(GSS, epsilon=0.5)
+    assert "Useless: under this noise 1,000 records" in str(vdp.plan(GSS, epsilon=0.5, rows=1000))
+    assert vdp.calibrate(GSS, epsilon=4.0, records=61_697) == vdp.calibrate(GSS, epsilon=4.0)
+    small = vdp.Schema({"x": vdp.Bounded(0, 1)})
+    with pytest.warns(UselessWarning):
+        vdp.calibrate(small, epsilon=0.1).release(_table(100), key=bytes(range(32)))
+
+
+def _table(rows):
+    import pyarrow as pa
+
+    return pa.table({"x": [0.5] * rows})
+
+
+def test_delta_of_one_over_n_names_people_given_away():
+    from versadp.errors import DeltaWarning
+
+    with pytest.warns(DeltaWarning, match="about 100 people"):
+        vdp.calibrate(MIXED, epsilon=4.0, delta=0.01, records=10_000)
+    with pytest.warns(DeltaWarning, match="about 10 people"):
+        vdp.calibrate(MIXED, epsilon=1.0, delta=1e-3, shuffled=10_000)
+    vdp.calibrate(MIXED, epsilon=4.0, delta=0.99e-4, records=10_000)

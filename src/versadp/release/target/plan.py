@@ -16,6 +16,7 @@ from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
 from versadp.release.target.calibrate import calibrate, variance_inflation
 from versadp.release.target.candidate import LAPLACE, Candidate, candidates
 from versadp.release.target.layouts import EACH, JOINT, Layout
+from versadp.release.target.usefulness import ADVICE, useless
 from versadp.release.target.windows import compare_layouts
 
 if TYPE_CHECKING:
@@ -188,6 +189,8 @@ def plan(
     columns = cost_of_columns(schema, goal | options, unit=unit) if schema.numeric else []
     reason = _why(default, found, compared, unit)
     told = [*_groups(schema, shuffled), *_warnings(bounds, rows)]
+    if rows is not None and (why := useless(chosen, rows)):
+        told.insert(0, f"Useless: {why}.\nWhat helps: {ADVICE}.")
     layouts = [_facts(each) for each in compared]
     return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told, layouts)
 
