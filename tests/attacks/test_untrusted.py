@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
+from versadp.auditing.order import groups_hold, recount_alike
 from versadp.errors import ParameterError, ReleaseError, SchemaError
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
+from versadp.models.state import State
 from versadp.release.folder.manifest import PartFile, digest_of
 
 SCHEMA = vdp.Schema({"age": vdp.Bounded(0, 1), "y": vdp.Public()})
@@ -198,3 +200,53 @@ def test_a_formula_of_too_many_terms_says_so(saved):
 @pytest.mark.parametrize("text", ["age ** 1000", "age ** -99", "+".join(["age"] * 2000), "x" * 20_000])
 def test_terms_that_would_take_long(text):
     quickly(lambda: parse_expression(text), ParameterError)
+
+
+def test_a_part_is_named_once(saved):
+    part = json.loads((saved / "manifest.json").read_text())["parts"][0]
+    sign(saved, parts=[part] * 20_000, rows=20_000 * N)
+    with pytest.raises(ReleaseError, match="names a part twice"):
+        vdp.load(saved)
+
+
+def test_more_records_alike_than_there_are_is_refused(saved):
+    sign(saved, order={"sorted": True, "alike": [1_000_000]})
+    with pytest.raises(ReleaseError, match="equal public values"):
+        vdp.load(saved)
+
+
+def test_an_audit_counts_the_groups_that_a_release_claims(saved):
+    """200 records with two public values: groups of 100 pass, a forged claim of 200 does not."""
+    assert vdp.audit(vdp.load(saved), n=2000).groups
+    sign(saved, order={"sorted": True, "alike": [N]})
+    found = vdp.audit(vdp.load(saved), n=2000)
+    assert found.groups is False
+    assert not found.passed
+    assert "FEWER" in str(found)
+
+
+def test_groups_are_counted_in_each_batch_of_a_folder(tmp_path):
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1), "y": vdp.Public()}, id="pid")
+    people = pd.DataFrame({"pid": range(900), "x": 0.5, "y": [0, 1, 1] * 300})
+    for name, some in {"first": people[:600], "more": people[600:]}.items():
+        some.to_parquet(tmp_path / f"{name}.parquet", index=False)
+    mech = vdp.Mechanism(schema, scale=0.5)
+    vdp.release_file(tmp_path / "first.parquet", tmp_path / "out", mech, state=tmp_path / "state")
+    vdp.append_file(tmp_path / "out", tmp_path / "more.parquet", state=tmp_path / "state")
+    release = vdp.load(tmp_path / "out")
+    assert recount_alike(release) == release.order.alike == (200, 100)
+    assert groups_hold(release)
+    sign(tmp_path / "out", order={"sorted": True, "alike": [200, 101]})
+    assert groups_hold(vdp.load(tmp_path / "out")) is False
+
+
+def test_a_state_that_asks_for_many_draws_is_refused_before_anything_is_drawn(tmp_path):
+    people = pd.DataFrame({"age": np.linspace(0, 1, 2000), "y": np.arange(2000) % 2})
+    release = vdp.Mechanism(SCHEMA, scale=0.1, exact_rate=0.5).release(people)
+    release.save(tmp_path / "released")
+    vdp.fit(vdp.load(tmp_path / "released"), "y ~ age").save_state(tmp_path / "state.json")
+    data = json.loads((tmp_path / "state.json").read_text())
+    for draws in (10_000, 10**9, 10**30):
+        (tmp_path / "state.json").write_text(json.dumps(data | {"draws": draws}))
+        with pytest.raises(ParameterError, match="draws per record"):
+            State.load(tmp_path / "state.json")

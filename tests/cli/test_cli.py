@@ -172,11 +172,11 @@ def test_a_fit_that_tells_nothing_exits_with_1(tmp_path):
     """Weak in every coefficient: there is no estimate, whatever the outcome is called."""
     import versadp as vdp
 
-    vdp.example(300, epsilon=0.5).save(tmp_path / "released")
+    vdp.example(300, epsilon=0.5, delta=0).save(tmp_path / "released")
     result = run("fit", str(tmp_path / "released"), "visits ~ age + income")
     assert "weak" in result.output
     assert result.exit_code == 1
-    vdp.example(20_000, epsilon=8).save(tmp_path / "clear")
+    vdp.example(20_000, epsilon=8, delta=0).save(tmp_path / "clear")
     assert run("fit", str(tmp_path / "clear"), "visits ~ age").exit_code == 0
 
 

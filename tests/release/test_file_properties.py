@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,9 @@ from versadp.release.folder.manifest import digest_of
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
-names = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8).map(lambda text: "c" + text)
+names = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8).map(
+    lambda text: unicodedata.normalize("NFC", "c" + text)
+)
 levels = st.one_of(
     st.lists(st.text("abcxyz", min_size=1, max_size=4), min_size=2, max_size=5, unique=True),
     st.lists(st.integers(-(2**40), 2**40), min_size=2, max_size=5, unique=True),

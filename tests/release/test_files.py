@@ -401,6 +401,6 @@ def test_the_source_says_what_it_is(tmp_path):
 def test_the_manifest_is_that_of_a_saved_release(tmp_path):
     release_file(write("parquet", tmp_path / "d.parquet", table()), tmp_path / "out", MECH)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["version"] == 3
+    assert manifest["version"] == 4
     assert vdp.load(tmp_path / "out").mechanism == MECH
     assert pd.read_parquet(tmp_path / "out" / "part-00000.parquet").shape == (3, 3)

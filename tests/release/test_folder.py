@@ -78,7 +78,7 @@ def test_a_manifest_has_the_version_of_its_mechanism_and_a_grid_in_the_first_alo
     manifest = read_manifest(saved)
     first = Manifest.of(MECH.in_version(1), manifest.parts)
     data = first.to_dict()
-    assert (data["version"], manifest.to_dict()["version"]) == (1, 3)
+    assert (data["version"], manifest.to_dict()["version"]) == (1, 4)
     assert [key for key in data if key != "grid"] == [key for key in manifest.to_dict() if key != "order"]
     assert data["grid"] == {"x": 16, "x.y": 16}
     assert Manifest.from_dict(data) == first
@@ -103,7 +103,7 @@ def signed(data):
         ({"rows": 999}, "row counts"),
         ({"parts": {}}, "parts"),
         ({"version": [1]}, "version"),
-        ({"version": 4}, "version"),
+        ({"version": 5}, "version"),
         ({"version": 1}, "version"),
         ({"grid": {}}, "version"),
         ({"mechanism": None}, "mechanism"),

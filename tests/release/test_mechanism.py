@@ -108,7 +108,7 @@ def test_bad_json_of_version_1(path, value):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda d: d.update(version=4),
+        lambda d: d.update(version=5),
         lambda d: d.update(blocks=None),
         lambda d: d.update(blocks=[3]),
         lambda d: d.update(blocks=d["blocks"][:1]),

@@ -252,9 +252,7 @@ def test_a_file_is_taken_just_when_its_table_is(x, c, p, order, rows):
 # names -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["a/b", "../x", "\u00e9", "e\u0301", " ", "x" * 300, "a.b", 'a"b', "a,b", "manifest.json"]
-)
+@pytest.mark.parametrize("name", ["a/b", "../x", "\u00e9", " ", "x" * 300, "a.b", 'a"b', "a,b", "manifest.json"])
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
 def test_names_of_columns_are_only_names(tmp_path, name, kind):
     path, data = tmp_path / f"d.{kind}", pa.table({name: [0.1, 0.2], "pid": ["p", "q"]})

@@ -24,7 +24,7 @@ from versadp.auditing.bounds import Claim, curve, epsilon_found
 from versadp.auditing.candidates import candidates
 from versadp.auditing.law import Verdict, law_holds
 from versadp.auditing.neighbours import Pair, all_pairs, released
-from versadp.auditing.order import order_holds
+from versadp.auditing.order import groups_hold, order_holds
 from versadp.auditing.records import plain_path
 from versadp.errors import ParameterError
 from versadp.release.release import Release
@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 FEWEST = 1000  # releases of a record
 EPSILONS = (1.0, 2.0, 4.0, 8.0)  # claimed, at whose deltas a bound is looked for
 RARE = 1e-6  # above the floor of delta, where there is no pure epsilon
+_GROUP_WORDS = {
+    None: "",
+    True: "\n  records with equal public values: as many as is claimed",
+    False: "\n  records with equal public values: FEWER than is claimed",
+}
 _ORDER_WORDS = {
     None: "",
     True: "\n  order of rows: by their public hash, as a shuffled release has them",
@@ -70,6 +75,8 @@ class Audit:
         How the two records differ; of all pairs that were tried, the worst.
     order : bool, optional
         Whether the rows of a release stand in the order of their public hash, if it claims a shuffle.
+    groups : bool, optional
+        Whether there are as many records with equal public values as a release claims, if it claims a shuffle.
     law : bool, optional
         Whether noise follows its law; None if no block says how to tell.
     oddest : str
@@ -95,6 +102,7 @@ class Audit:
     law: bool | None = None
     oddest: str = ""
     p_value: float = 1.0
+    groups: bool | None = None
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED: the claim does not hold"
@@ -105,7 +113,7 @@ class Audit:
             f"  worst of all pairs of neighbours: {self.pair}, {self.n:,} releases of each\n"
             f"  epsilon at delta {self.delta:.6g}: {found} ({self.event})\n"
             f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)\n"
-            f"  noise against its law: {self._law_words()}" + _ORDER_WORDS[self.order]
+            f"  noise against its law: {self._law_words()}" + _ORDER_WORDS[self.order] + _GROUP_WORDS[self.groups]
         )
 
     def _law_words(self) -> str:
@@ -135,7 +143,8 @@ def audit(
     Parameters
     ----------
     audited : Mechanism or Release
-        Of a release that claims a shuffle the order of its rows is checked as well.
+        Of a release that claims a shuffle the order of its rows is checked as well, and records with equal public
+        values are counted again.
     n : int
         Releases of each record of the pair that is hardest to protect; the other pairs share as many, and so many
         people are released to look at the law.
@@ -164,6 +173,7 @@ def audit(
     True
     """
     mechanism, order = (audited.mechanism, order_holds(audited)) if isinstance(audited, Release) else (audited, None)
+    groups = groups_hold(audited) if isinstance(audited, Release) else None
     if not hasattr(mechanism, "blocks"):
         raise ParameterError(f"{type(mechanism).__name__} cannot be audited", hint="give a Mechanism, or a Release")
     n = inputs.whole("n", n, FEWEST)
@@ -178,8 +188,8 @@ def audit(
     fewer = n if thorough else max(FEWEST, n // max(len(pairs) - 1, 1))
     results = [_audit(plan, pair, fewer if at else n) for at, pair in enumerate(pairs)]
     worst = max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
-    passed = worst.passed and order is not False and (law is None or law.holds)
-    return replace(worst, order=order, passed=passed, confidence=confidence, **_found(law))
+    passed = worst.passed and order is not False and groups is not False and (law is None or law.holds)
+    return replace(worst, order=order, groups=groups, passed=passed, confidence=confidence, **_found(law))
 
 
 def _found(law: Verdict | None) -> dict[str, Any]:

@@ -488,7 +488,8 @@ class Results(Publishing):
         --------
         >>> import versadp as vdp
         >>> release = vdp.example()
-        >>> old, new = (vdp.Release(part, release.mechanism) for part in (release.frame[:3000], release.frame[3000:]))
+        >>> halves = release.frame[:50_000], release.frame[50_000:]
+        >>> old, new = (vdp.Release(part, release.mechanism) for part in halves)
         >>> res = vdp.fit(old, "visits ~ age").update(new)
         >>> res.nobs == len(release), res.drift_test().df
         (True, 2)

@@ -28,8 +28,8 @@ SCHEMA = Schema(
 )
 
 
-def example(records: int = 20_000, *, epsilon: float = 8.0, seed: int = 0) -> Release:
-    """Return a release of made-up people, to try things on.
+def example(records: int = 100_000, *, epsilon: float = 1.0, delta: float = 1e-6, seed: int = 0) -> Release:
+    """Return a shuffled release of made-up people, to try things on.
 
     People have an age, an income, a region, yearly visits to a doctor, whether they are vaccinated, and a public year.
     In truth visits rise by 0.06 with a year of age and fall by 0.1 with 10,000 of income; the odds of being vaccinated
@@ -38,8 +38,9 @@ def example(records: int = 20_000, *, epsilon: float = 8.0, seed: int = 0) -> Re
     Parameters
     ----------
     records : int
-    epsilon : float
-        Of a whole record.
+    epsilon, delta : float
+        Guarantee for a whole record, in the central model: shuffled among the people with the same public year. With
+        delta = 0 the noise of each record gives epsilon by itself.
     seed : int
         Of the people; the noise is fresh each time.
 
@@ -51,7 +52,10 @@ def example(records: int = 20_000, *, epsilon: float = 8.0, seed: int = 0) -> Re
     >>> bool(abs(result.params["age"] - 0.06) < 5 * result.bse["age"])
     True
     """
-    return calibrate(SCHEMA, epsilon=epsilon).release(people(inputs.whole("records", records, 1), seed))
+    table = people(inputs.whole("records", records, 1), seed)
+    smallest = min(count["counts"] for count in table["year"].value_counts().to_pylist())
+    shuffled = smallest if inputs.number("delta", delta, 0, 1, open_high=True) > 0 else None
+    return calibrate(SCHEMA, epsilon=epsilon, delta=delta, shuffled=shuffled).release(table)
 
 
 def people(rows: int, seed: int = 20) -> pa.Table:

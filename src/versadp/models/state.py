@@ -33,6 +33,7 @@ _OPTIONAL = ("extension", "weights", "offset", "subset")
 _KEPT = ("theta", "score", "hessian", "spread")
 _HINT = "give the file that result.save_state or versadp fit --state wrote"
 MOST_PARAMETERS = 2000
+MOST_DRAWS = 1000  # per record; memory and time of an update grow with it (1e4: 3.4 GB for a small part)
 LARGE = 1e150
 
 
@@ -114,6 +115,8 @@ class State:
         p = len(names)
         if not 0 < p <= MOST_PARAMETERS or len(set(names)) != p or not members:
             raise ParameterError("the state needs coefficients and members", hint=_HINT)
+        if inputs.whole("draws", data["draws"], 1) > MOST_DRAWS:
+            raise ParameterError(f"the state asks for more than {MOST_DRAWS:,} draws per record", hint=_HINT)
         seen = _texts("seen", data["seen"])
         if not all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (*seen, data["mechanism"])):
             raise ParameterError("the state's digests are none", hint=_HINT)
@@ -139,6 +142,10 @@ class State:
         """Write it to a JSON file, in place of one that is there, in one step."""
         from versadp.release.atomic_write import replace
 
+        if self.draws > MOST_DRAWS:
+            raise ParameterError(
+                f"a state has at most {MOST_DRAWS:,} draws per record", hint="fit with fewer draws to continue later"
+            )
         text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
         try:
             replace(Path(path), text.encode(), mode=0o666)

@@ -88,7 +88,7 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     --------
     >>> import tempfile, versadp as vdp
     >>> release = vdp.example()
-    >>> old, new = (vdp.Release(part, release.mechanism) for part in (release.frame[:3000], release.frame[3000:]))
+    >>> old, new = (vdp.Release(part, release.mechanism) for part in (release.frame[:50_000], release.frame[50_000:]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     vdp.fit(old, "visits ~ age").save_state(folder + "/state.json")
     ...     res = vdp.update(folder + "/state.json", new)

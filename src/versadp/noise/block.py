@@ -215,6 +215,10 @@ class Block(ABC):
     def to_values(self, content: Array) -> None:
         """Turn noisy whole numbers into what is released, in place."""
 
+    def to_fused_values(self, content: Array) -> None:
+        """Turn noisy whole numbers into what versions 1 to 3 release, whose last bits may depend on the CPU."""
+        self.to_values(content)
+
     # guarantee ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -391,6 +395,16 @@ class Block(ABC):
     def grid(self) -> dict[str, int]:
         """Return the m of each column's grid, `lower + k * width / 2^m`, for columns that have one."""
         return {}
+
+    def derived(self) -> dict[str, Any]:
+        """Return the integers that follow from the block's law, as a mechanism of version 4 states them."""
+        return {}
+
+    def law_numbers(self) -> list[str | float]:
+        """Return the numbers of the law on which words on devices depend, beside the columns' declarations."""
+        import json
+
+        return [json.dumps(self.spec.to_dict(), sort_keys=True, ensure_ascii=False)]
 
     def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: B027 - nothing to refuse by default
         """Raise if released values cannot be this block's output (changed after release); `strict` looks closer."""

@@ -29,9 +29,12 @@ _LARGEST = float(2**63 - 2**10)
 _ROW = DEGREE + 1
 
 
-def compiled(function: Callable[..., Any], free: frozenset[str] = frozenset()) -> Callable[..., Any]:
+FUSED = frozenset({"contract"})
+
+
+def compiled(function: Callable[..., Any], free: frozenset[str] = FUSED) -> Callable[..., Any]:
     """Compile, and keep the machine code on disk where there is a place for it."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", *free}, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "fastmath": set(free) or False, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return] # numba has no types
     except RuntimeError:  # no writable place for the cache
@@ -40,7 +43,12 @@ def compiled(function: Callable[..., Any], free: frozenset[str] = frozenset()) -
 
 def summing(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile with sums in any order, which is faster: for estimation, where the last bit does not matter."""
-    return compiled(function, frozenset({"reassoc", "nsz", "arcp"}))
+    return compiled(function, FUSED | {"reassoc", "nsz", "arcp"})
+
+
+def rounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile with every operation rounded by itself: the same bits on every CPU, for values that are released."""
+    return compiled(function, frozenset())
 
 
 @compiled
@@ -122,7 +130,23 @@ def to_values(
     step: NDArray[np.float64],
     last: NDArray[np.float64],
 ) -> None:
+    """Turn grid steps into the columns' own units, in place, as versions 1 to 3 do: a CPU may fuse two operations."""
+    for j in range(steps.shape[0]):
+        for i in range(steps.shape[1]):
+            k = steps[j, i]
+            steps[j, i] = upper[j] if k == last[j] else lower[j] + k * step[j]
+
+
+@rounded
+def to_exact_values(
+    steps: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    step: NDArray[np.float64],
+    last: NDArray[np.float64],
+) -> None:
     """Turn grid steps into the columns' own units, in place; both bounds come back as they were declared."""
+    # a function of its own: numba's cache does not tell one function with two sets of options apart
     for j in range(steps.shape[0]):
         for i in range(steps.shape[1]):
             k = steps[j, i]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -134,14 +134,34 @@ class ResponseBlock(Block):
         if self.nulls is True:
             content[content == self.levels - 1] = np.nan
 
+    @property
+    def threshold(self) -> int:
+        """Words below it keep a category: rounded down, so that it is kept with at most the stated probability."""
+        return int(self.keep * 2.0**64)
+
+    def derived(self) -> dict[str, Any]:
+        """Return the coin's threshold and the number of levels."""
+        return {"threshold": str(self.threshold), "levels": self.levels}
+
+    def law_numbers(self) -> list[str | float]:
+        """Return the coin's threshold and the number of levels."""
+        return [self.threshold, self.levels]
+
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Redraw levels in place: `content` (1, rows) holds whole numbers below `levels`, `words` is (2, rows)."""
         from versadp.noise.kernel import redraw
 
         unseen = np.isnan(content)  # publicly missing, whatever is drawn
-        # rounded down: a category is kept with at most the stated probability
-        redraw(words[0], words[1], np.uint64(int(self.keep * 2.0**64)), self.levels, content[0])
+        redraw(words[0], words[1], np.uint64(self.threshold), self.levels, content[0])
         content[unseen] = np.nan
+
+    def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - levels are exact
+        """Raise if a level is rarer than redrawn records make it."""
+        from versadp.noise.selection_check import refuse_unnoised
+
+        seen = released.copy()
+        self.to_content(seen)
+        refuse_unnoised(self.column, seen[0][~np.isnan(seen[0])], self.levels, self.keep)
 
     def profile(self, unit: str) -> PrivacyProfile:  # noqa: ARG002 - a category is one attribute
         """Return what ideal noise guarantees."""

@@ -36,6 +36,7 @@ WINDOW = 1 / np.sqrt(2)
 UNLIKELY = 4.0  # standard deviations of the number of values without noise
 SELDOM = 10  # times as seldom as it may does it reject, since another test is beside it
 GROUPS = 16  # of outputs, at most
+HONEST_REFUSED = 1e-9  # probability, at most, that a table with the stated noise is refused
 
 
 def cut_chance(z: Array, units: Units) -> float:
@@ -131,6 +132,53 @@ def fewest_chance(count: Array, share: Array, keep: float, n: int) -> float:
     counts, shares = (np.concatenate([x, np.cumsum(x), np.cumsum(x[::-1])]) for x in each)
     chance = bdtr(counts, n, (1 - keep) * np.minimum(shares, 1.0))
     return float(min(1.0, chance.size * np.nanmin(chance, initial=1.0)))
+
+
+def refuse_unnoised(name: str, places: Array, outputs: int, keep: float, *, last: int = 1, tests: int = 1) -> None:
+    """Raise if outputs of a column that is kept or redrawn are rarer than its noise allows.
+
+    Each record is redrawn with probability `1 - keep`, whatever it is, so a set with share s of the outputs is seen at
+    least as often as a binomial variable with n trials and probability `(1 - keep) s` says. The smallest of all tail
+    probabilities, times their number, is below `HONEST_REFUSED` with at most that probability. A few records, or ones
+    without any output that raw data lack, cannot be told from a release.
+
+    Parameters
+    ----------
+    name : str
+    places : array (n,)
+        Outputs that were seen, whole numbers from 0; none is missing.
+    outputs : int
+        How many there are.
+    keep : float
+        Probability that a record is kept.
+    last : int
+        How many of the outputs, the last ones, are seen as one: those of a missing value.
+    tests : int
+        How many columns are looked at, this one among them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> refuse_unnoised("x", rng.integers(0, 97, 5000), 97, 0.5)
+    >>> try:
+    ...     refuse_unnoised("x", rng.integers(12, 85, 5000), 97, 0.5)
+    ... except Exception as problem:
+    ...     print(problem.message)
+    column 'x' shows no noise: outputs that its noise gives to anybody are too rare
+    """
+    from versadp.errors import DataError
+
+    if outputs <= last:  # one output, which tells nothing
+        return
+    groups = min(GROUPS, outputs - last)
+    edges = np.append(np.arange(groups + 1) * (outputs - last) // groups, outputs)
+    count = np.histogram(places, np.append(edges[:-1], np.inf))[0].astype(float)
+    chance = fewest_chance(count, np.diff(edges) / outputs, keep, places.size)
+    if tests * chance < HONEST_REFUSED:
+        raise DataError(
+            f"column {name!r} shows no noise: outputs that its noise gives to anybody are too rare",
+            hint="raw data are released with mechanism.release(table); rows must not be selected by released values",
+        )
 
 
 def lacking_chance(blocks: Iterable[Block | Coded], columns: Mapping[str, Array]) -> float | None:

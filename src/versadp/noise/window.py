@@ -314,10 +314,24 @@ class WindowBlock(Block):
         from versadp.noise.kernel import keep_or_redraw
 
         unseen = np.isnan(content) if self.nullable else None  # publicly missing, whatever is drawn
-        threshold = np.uint64(min(self.kept, WORDS - 1))
-        keep_or_redraw(words, threshold, np.array(self.window), np.array(self.outputs), content)
+        keep_or_redraw(words, np.uint64(self.threshold), np.array(self.window), np.array(self.outputs), content)
         if unseen is not None:
             content[unseen] = np.nan
+
+    @property
+    def threshold(self) -> int:
+        """Words below it keep a record."""
+        return min(self.kept, WORDS - 1)
+
+    def derived(self) -> dict[str, Any]:
+        """Return the coin's threshold and the lattice sizes, one per column."""
+        sizes = {"last": list(self.last), "window": list(self.window), "outputs": list(self.outputs)}
+        return {"threshold": str(self.threshold), **sizes}
+
+    def law_numbers(self) -> list[str | float]:
+        """Return the coin's threshold, and last, window and outputs of each column."""
+        sizes = zip(self.last, self.window, self.outputs, strict=True)
+        return [self.threshold, *(size for column in sizes for size in column)]
 
     def to_values(self, content: Array) -> None:
         """Turn outputs into the middle of the windows that they begin, in place."""
@@ -344,6 +358,7 @@ class WindowBlock(Block):
     def refuse_changed(self, released: Array, *, strict: bool) -> None:  # noqa: ARG002 - a lattice is exact
         """Raise if a column holds values that are no outputs: it was changed after release."""
         from versadp.errors import DataError
+        from versadp.noise.selection_check import refuse_unnoised
 
         places, ends = self.places(released), np.add(self.last, self.window)
         again = places.copy()
@@ -356,6 +371,11 @@ class WindowBlock(Block):
                     f"column {name!r} has {count} of {released.shape[1]} values that its window never gives",
                     hint="undo what was done to the column after release",
                 )
+        seen = self.seen_places(released)
+        for j, name in enumerate(self.columns):
+            last = self.window[j] if self.nulls[j] is True else 1
+            known = seen[j][~np.isnan(seen[j])]
+            refuse_unnoised(name, known, self.outputs[j], self.keep, last=last, tests=len(self.columns))
 
     # guarantee ------------------------------------------------------------------------------------------------------
 

@@ -199,9 +199,28 @@ class ZeroInflatedBlock(Block):
 
     def to_values(self, content: Array) -> None:
         """Turn whole grid steps (dim, rows) into the columns' own units, in place."""
+        from versadp.noise.kernel import to_exact_values
+
+        to_exact_values(content, *self._grid)
+
+    def to_fused_values(self, content: Array) -> None:
+        """Turn whole grid steps into what versions 1 to 3 release, whose last bits may depend on the CPU."""
         from versadp.noise.kernel import to_values
 
         to_values(content, *self._grid)
+
+    @property
+    def threshold(self) -> int:
+        """Words below it leave a record unchanged: rounded down, so with at most the stated probability."""
+        return int(self.exact_rate * 2.0**64)
+
+    def derived(self) -> dict[str, Any]:
+        """Return the coin's threshold and the grid bits, one per column."""
+        return {"threshold": str(self.threshold), "bits": list(self.bits)}
+
+    def law_numbers(self) -> list[str | float]:
+        """Return the coin's threshold, and grid bits and scale of each column."""
+        return [self.threshold, *(value for pair in zip(self.bits, self.scale, strict=True) for value in pair)]
 
     @cached_property
     def _grid(self) -> tuple[Array, Array, Array, Array]:
@@ -213,8 +232,7 @@ class ZeroInflatedBlock(Block):
         from versadp.noise.quantile import exact_noise, quantile_table
 
         root, doubt, noisy = np.empty((3, content.shape[1]))
-        # rounded down: a record is exact with at most the stated probability
-        spread(words[0], words[1], np.uint64(int(self.exact_rate * 2.0**64)), root, doubt, noisy)
+        spread(words[0], words[1], np.uint64(self.threshold), root, doubt, noisy)
         unsure = np.empty(content.shape, np.bool_)
         add_noise(words[2:], root, doubt, noisy, quantile_table(), self.sigma_steps, content, unsure)
         for j, i in np.argwhere(unsure) if unsure.any() else ():  # about once in a billion cells

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import DataError
+from versadp.noise.selection_check import HONEST_REFUSED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,9 +75,9 @@ def _spread_fits(values: Array, block: ZeroInflatedBlock, j: int) -> bool:
 
 
 def _clamped(values: Array, block: ZeroInflatedBlock, j: int) -> bool:
-    """Tell whether no value lies outside although noise must have carried some there (chance below 1e-7)."""
+    """Tell whether no value lies outside although noise must have carried some there (chance below 1e-9)."""
     if ((values < block.lower[j]) | (values > block.upper[j])).any():
         return False
     # least likely for a record in the middle of its bounds
     leaves = (1 - block.exact_rate) * np.exp(-np.sqrt(0.5) / block.scale[j])
-    return bool(values.size * np.log1p(-leaves) < np.log(1e-7))
+    return bool(values.size * np.log1p(-leaves) < np.log(HONEST_REFUSED))

@@ -11,13 +11,19 @@ The second is short for the paper's mechanism: `ZeroInflated` on all numbers tog
 **Versions.** A mechanism carries the version of its format. One that was read from version 1 (JSON, manifest or ledger)
 keeps version 1's dictionary and its derivation of noise for ever, so that an old release can go on. Version 3 differs
 from version 2 on devices only: there each block's noise is keyed by that block's values, and not by the whole record.
+Version 4 (`docs/format.md`) states the integers that follow from each block's law, keys a block on devices by its own
+law, and releases the same floats on every CPU. Tables have the same words since version 2: the same key and content
+never get a second noise by an upgrade.
 """
 
 from __future__ import annotations
 
 import json
+import unicodedata
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +34,7 @@ from versadp.noise.settings import check_rate
 from versadp.privacy.target import Target
 from versadp.release.blocks import put_on, short_form, spelled
 from versadp.schema import Schema
+from versadp.schema.reserved import refuse_reserved
 
 if TYPE_CHECKING:
     from versadp.engine import Engine
@@ -37,8 +44,8 @@ if TYPE_CHECKING:
 
     Noise = Mapping[str | tuple[str, ...], Spec]
 
-FORMAT, VERSION = "versadp mechanism", 3
-VERSIONS = (1, 2, VERSION)
+FORMAT, VERSION = "versadp mechanism", 4
+VERSIONS = (1, 2, 3, VERSION)
 
 
 class Mechanism:
@@ -94,6 +101,7 @@ class Mechanism:
         self._blocks = put_on(schema, noise)
         self._target = target
         self._version = VERSION
+        _refuse_unnormalised(schema)
 
     @property
     def schema(self) -> Schema:
@@ -110,7 +118,14 @@ class Mechanism:
         """Where each block's columns and words stand."""
         from versadp.release.path.noised import Layout
 
-        return Layout(self._blocks)
+        return Layout(self._blocks, fused=self._version < 4)
+
+    @cached_property
+    def block_laws(self) -> tuple[bytes, ...]:
+        """Law of each block in typed bytes, on which its words on a device depend since version 4."""
+        from versadp.release.path.device_words import block_law
+
+        return tuple(block_law(block, self._schema) for block in self._blocks)
 
     @property
     def target(self) -> Target | None:
@@ -164,27 +179,44 @@ class Mechanism:
         if self._version == 1:
             return head | {"scale": self.scale, "exact_rate": self.exact_rate, "keep": self.keep}
         target = None if self._target is None else self._target.to_dict()
-        return head | {"blocks": [block.to_dict() for block in self._blocks], "target": target}
+        blocks = [block.to_dict() for block in self._blocks]
+        if self._version >= 4:
+            blocks = [
+                {name: _never_null(name, value) for name, value in entry.items()} | {"derived": block.derived()}
+                for entry, block in zip(blocks, self._blocks, strict=True)
+            ]
+        return head | {"blocks": blocks, "target": target}
 
     @classmethod
     def from_dict(cls, data: Any) -> Mechanism:
         """Read what `to_dict` wrote."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") not in VERSIONS:
             raise ParameterError("this is not a mechanism, or one of a version that this versadp does not know")
-        names = ("scale", "exact_rate", "keep") if data["version"] == 1 else ("blocks", "target")
+        version: int = data["version"]
+        names = ("scale", "exact_rate", "keep") if version == 1 else ("blocks", "target")
         if set(data) != {"format", "version", "schema", *names}:
             raise ParameterError(f"a mechanism has schema, {', '.join(names)}, nothing more")
-        schema = Schema.from_dict(data["schema"])
-        if data["version"] == 1:
-            return cls(schema, *(data[name] for name in names)).in_version(1)
+        schema = _schema_of(data)
+        if version == 1:
+            return cls._old(1, schema, *(data[name] for name in names))
         if not isinstance(data["blocks"], list) or not all(isinstance(block, Mapping) for block in data["blocks"]):
             raise ParameterError("a mechanism has a list of blocks")
-        specs = [spec_from_dict(block) for block in data["blocks"]]
+        specs = [spec_from_dict(_without_derived(block) if version >= 4 else block) for block in data["blocks"]]
         if len({columns for _, columns in specs}) < len(specs):
             raise ParameterError("a mechanism has one block for each of its columns")
         target = None if data["target"] is None else Target.from_dict(data["target"])
-        mechanism = cls(schema, noise={columns: spec for spec, columns in specs}, target=target)
-        return mechanism if data["version"] == VERSION else mechanism.in_version(data["version"])
+        noise: Noise = {columns: spec for spec, columns in specs}
+        if version < 4:
+            return cls._old(version, schema, noise=noise, target=target)
+        mechanism = cls(schema, noise=noise, target=target)
+        _check_derived(data["blocks"], mechanism.blocks)
+        return mechanism
+
+    @classmethod
+    def _old(cls, version: int, *args: Any, **kwargs: Any) -> Mechanism:
+        """Return a mechanism of an older version, whose names may be in any Unicode form."""
+        with _any_form():
+            return cls(*args, **kwargs).in_version(version)
 
     def in_version(self, version: int) -> Mechanism:
         """Return the same noise law in another version of the format, whose noise is derived otherwise."""
@@ -193,7 +225,12 @@ class Mechanism:
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version == 1 and list(noise.items()) != spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
-        other = Mechanism(self._schema, noise=noise, target=self._target if version > 1 else None)
+        target = self._target if version > 1 else None
+        if version < 4:
+            with _any_form():
+                other = Mechanism(self._schema, noise=noise, target=target)
+        else:
+            other = Mechanism(self._schema, noise=noise, target=target)
         other._version, other._exact_rate = version, self._exact_rate
         return other
 
@@ -205,7 +242,7 @@ class Mechanism:
     def from_json(cls, text: str) -> Mechanism:
         """Read what `to_json` wrote."""
         try:
-            data = json.loads(text)
+            data = json.loads(text, object_pairs_hook=_once)
         except (json.JSONDecodeError, RecursionError, TypeError):
             raise ParameterError("the mechanism is not valid JSON") from None
         return cls.from_dict(data)
@@ -218,6 +255,8 @@ class Mechanism:
         """All that the noise depends on, beside key and content: two mechanisms never share noise."""
         law = {name: value for name, value in self.to_dict().items() if name != "target"}
         law["version"] = min(self._version, 2)  # tables have the same noise since
+        if self._version > 1:
+            law["blocks"] = [block.to_dict() for block in self._blocks]
         grids = [block.grid() for block in self._blocks]
         if self._version == 1:
             return json.dumps([law, [m for grid in grids for m in grid.values()]], ensure_ascii=False).encode()
@@ -334,14 +373,16 @@ class Mechanism:
             columns = in_order(columns)
         return Release(build_frame(columns, table.kind), self, insecure=insecure_seed is not None, order=order)
 
-    def privatize(self, record: Mapping[str, Any], *, key: bytes) -> dict[str, Any]:
+    def privatize(self, record: Mapping[str, Any], *, key: bytes, context: str = "") -> dict[str, Any]:
         """Release one record, on the person's own device.
 
         The same record gives the same answer for ever, so asking again reveals nothing more. The key is the device's
         own and never leaves it. Where a record changes, blocks whose values did not change keep their noise, so they
         cost nothing again. **That a block changed, or came back to an earlier value, shows and is not protected**; what
         is protected are the values. T reports with different values in a block cost what T releases do:
-        ``mech.privacy(unit).compose(T)``, in words `statement(reports=T)`.
+        ``mech.privacy(unit).compose(T)``, in words `statement(reports=T)`. **Each of these is a further report too**:
+        another law of the block (epsilon, bounds, levels, name), another context, a new key after the old one was
+        lost, a second device.
 
         Parameters
         ----------
@@ -349,6 +390,14 @@ class Mechanism:
             With the id column if the schema has one.
         key : bytes
             32 secret random bytes.
+        context : str
+            Name of the collector. Collectors with different contexts get independent noise, so that they cannot link
+            answers; together they have as many reports as there are contexts. Needs a mechanism of version 4.
+
+        Warns
+        -----
+        ClampedWarning
+            Values outside the declared bounds were moved to the nearest bound.
 
         Examples
         --------
@@ -364,7 +413,74 @@ class Mechanism:
         """
         from versadp.release.path.record import privatize
 
-        return privatize(self, record, key)
+        return privatize(self, record, key, context)
+
+
+_ANY_FORM: ContextVar[bool] = ContextVar("versadp_any_unicode_form", default=False)
+
+
+@contextmanager
+def _any_form() -> Iterator[None]:
+    """Allow names in any Unicode form, for mechanisms of versions 1 to 3."""
+    token = _ANY_FORM.set(True)
+    try:
+        yield
+    finally:
+        _ANY_FORM.reset(token)
+
+
+def _refuse_unnormalised(schema: Schema) -> None:
+    """Refuse names and levels that are not in Unicode form NFC: two of them may look alike."""
+    if _ANY_FORM.get():
+        return
+    names = [*schema.columns, *schema.omitted, *([] if schema.id is None else [schema.id])]
+    levels = [level for name in schema.categorical for level in getattr(schema.columns[name], "levels", ())]
+    for what, values in (("column names", names), ("levels", levels)):
+        if not all(unicodedata.is_normalized("NFC", value) for value in values if isinstance(value, str)):
+            raise ParameterError(
+                f"{what} must be in Unicode form NFC",
+                hint='normalise them in the schema and in the data: unicodedata.normalize("NFC", name)',
+            )
+
+
+def _schema_of(data: Mapping[str, Any]) -> Schema:
+    """Return the schema of a mechanism's dictionary; reserved fields came with version 4."""
+    if data["version"] < 4:
+        refuse_reserved(data["schema"])
+    return Schema.from_dict(data["schema"])
+
+
+def _check_derived(entries: list[Any], blocks: tuple[Block, ...]) -> None:
+    """Refuse blocks whose stated integers are not what their law gives."""
+    for entry, block in zip(entries, blocks, strict=True):
+        if not _same(entry["derived"], block.derived()):
+            raise ParameterError(
+                f"the derived integers of the noise on {', '.join(block.columns)} are not what its law gives",
+                hint="fetch the mechanism again; it was changed, or made by another program",
+            )
+
+
+def _never_null(name: str, value: Any) -> Any:
+    return {} if value is None and name in {"cells", "window"} else value
+
+
+def _without_derived(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a block of version 4 without its derived integers, which are checked once the block is made."""
+    if "derived" not in entry or any(value is None for value in entry.values()):
+        raise ParameterError("a block of a mechanism of version 4 states its derived integers, and nothing is null")
+    return {name: value for name, value in entry.items() if name != "derived"}
+
+
+def _same(found: Any, expected: Any) -> bool:
+    """Return True if two JSON values are equal, whole numbers and text told apart from others."""
+    return json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON whose names are all different."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ParameterError("the mechanism's JSON repeats a name", hint="another reader may take the other value")
+    return dict(pairs)
 
 
 def _seed_key(seed: int) -> bytes:

@@ -76,10 +76,15 @@ class Release:
         on_grid : bool, optional
             True refuses every numeric value that is not on the mechanism's grid; False does not look. By default
             values off the grid are accepted if their spread could come from the mechanism (a researcher's own noise)
-            and refused if it could not (a column that was scaled after release).
+            and refused if it could not (a column that was scaled after release). Unless False, columns without the
+            noise are refused too, and rows selected by released values: outputs that noise gives to anybody are too
+            rare there. A table with the stated noise is refused with probability at most 1e-9 per block. Few records,
+            or raw data that lack none of the outputs, cannot be told from a release.
         shuffle : bool
             Sort the rows by a public hash, so that from here on their order tells nothing. Nothing is claimed of those
-            who saw them before, and no shuffle is claimed by default.
+            who saw them before, and no shuffle is claimed by default. A mechanism that was calibrated for a shuffle
+            refuses fewer records than it was calibrated for. Without a shuffle it claims the guarantee of one record's
+            own noise only.
         """
         if not hasattr(mechanism, "blocks"):
             raise ParameterError(
@@ -94,6 +99,7 @@ class Release:
         if not shuffle:
             return cls(build_frame(columns, table.kind), mechanism)
         order = order_of(table.shown(mechanism.schema), table.rows)
+        order.check(mechanism)
         return cls(build_frame(in_order(columns), table.kind), mechanism, order=order)
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 from versadp import inputs
 from versadp.errors import SchemaError
 from versadp.schema.columns import Bounded, Categorical, Column, Omitted, Public, column_from_dict
+from versadp.schema.reserved import without_reserved
 
 _EXAMPLE = 'e.g. [columns.age], and below it type = "bounded", lower = 18, upper = 90, each on a line of its own'
 
@@ -169,6 +170,7 @@ class Schema:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Read what `to_dict` wrote, or the same with a table of columns as in TOML."""
+        data = without_reserved(data)
         if not isinstance(data, Mapping) or not set(data) <= {"id", "columns"} or "columns" not in data:
             raise SchemaError("a schema has 'columns' and perhaps 'id', nothing else", hint=_EXAMPLE)
         entries = data["columns"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def _selected(release: vdp.Release) -> Changed:
     """Keep the rows whose first noisy column is above the middle of its bounds."""
     frame, column = _first(release)
-    return vdp.Release.from_frame(frame.filter(_above(release, column)), release.mechanism), {}
+    return vdp.Release.from_frame(frame.filter(_above(release, column)), release.mechanism, on_grid=False), {}
 
 
 def _doubled(release: vdp.Release) -> Changed:

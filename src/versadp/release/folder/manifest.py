@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 64 * 2**20
-_FORMAT, _VERSIONS = "versadp release", (1, 2, 3)
+_FORMAT, _VERSIONS = "versadp release", (1, 2, 3, 4)
 _FIELDS = {"mechanism": dict, "rows": int, "insecure": bool, "parts": list, "privacy": dict, "digest": str}
 _PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
 _PART_NAME = re.compile(r"part-[0-9]{5}\.parquet")
@@ -150,6 +150,10 @@ class Manifest:
         made = cls(mechanism, parts, data["insecure"], data["privacy"], data["digest"], _order(data))
         if made.rows != data["rows"] or not made.parts:
             raise spoilt("the manifest's row counts do not add up")
+        if len({part.name for part in parts}) < len(parts):
+            raise spoilt("the manifest names a part twice")
+        if sum(made.order.alike or ()) > made.rows:  # each batch has at least as many records as its smallest group
+            raise spoilt("the manifest claims more records with equal public values than there are")
         return made
 
     def write(self, folder: Path) -> None:

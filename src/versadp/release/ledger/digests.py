@@ -73,7 +73,7 @@ class PartDigest:
 def people_rows(ledger_key: bytes, release: str, table: Table, layout: Layout) -> NDArray[np.uint64]:
     """Return one row a person: tag, and digest of the record."""
     assert table.names is not None
-    named = tags(cipher(mac(ledger_key, b"people")), table.names)
+    named = tags(cipher(mac(ledger_key, b"people")), layout.names(table.names))
     public = [_public(ledger_key, array) for array in table.public.values()]
     digest = cipher(mac(ledger_key, b"record", release.encode()))
     rows = np.empty((table.rows, TAGGED), np.uint64)

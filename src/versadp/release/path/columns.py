@@ -5,7 +5,9 @@ Errors say column and count, and never a value. What is missing is NaN in a null
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -16,11 +18,12 @@ import pyarrow.compute as pc
 from versadp.errors import DataError
 from versadp.noise.mac import Texts
 from versadp.release.path.dates import from_dates
+from versadp.schema import Categorical
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.schema import Categorical, Dates
+    from versadp.schema import Column, Dates
 
     Array = NDArray[np.float64]
 
@@ -128,11 +131,11 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
         refuse_missing(_missing(series), name)
     arrow = {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind]
     values = _arrow(series, arrow, name, nullable=nullable)
-    if nullable and kind is str and "" not in column.levels:  # as which text files spell what is missing
+    if nullable and reads_blank_as_missing(column):
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
     found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
     wrong = found.null_count - values.null_count
-    if wrong and kind is str and not nullable and "" not in column.levels:
+    if wrong and not nullable and reads_blank_as_missing(column):
         refuse_missing(int(pc.sum(pc.equal(values, "")).as_py() or 0), name)
     if wrong:
         raise DataError(
@@ -140,6 +143,12 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
             hint="declare every level in the schema, or recode these rows",
         )
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64 if nullable else np.int64)
+
+
+def reads_blank_as_missing(column: Column) -> bool:
+    """Return True if "" is a missing value, as text files spell it: a text category without that level."""
+    levels = column.levels if isinstance(column, Categorical) else ()
+    return bool(levels) and isinstance(levels[0], str) and "" not in levels
 
 
 def _pandas_levels(series: nw.Series[Any], kind: type) -> bool:
@@ -186,13 +195,32 @@ def names(series: nw.Series[Any], name: str) -> Texts:
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
     refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")
-    repeats = len(series) - series.n_unique()
+    repeats = len(series) - min(series.n_unique(), _people(series, name))
     if repeats:
         raise DataError(
             f"the id column {name!r} repeats people in {repeats} rows",
             hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
         )
     return texts_of(_arrow(series, pa.large_string(), name))
+
+
+def _people(series: nw.Series[Any], name: str) -> int:
+    """Return how many people there are: ids that differ in their Unicode form only are one person's."""
+    if not isinstance(series.dtype, _TEXTS) or not len(series):
+        return len(series)
+    values = _arrow(series, pa.large_string(), name)
+    if pc.all(pc.string_is_ascii(values)).as_py():
+        return len(series)
+    return int(pc.count_distinct(pc.utf8_normalize(values, form="NFC")).as_py())
+
+
+def normalised(texts: Texts) -> Texts:
+    """Return texts in Unicode form NFC."""
+    if not texts.data.size or texts.data.max() < 128:  # ASCII is NFC
+        return texts
+    data, ends = texts.data.tobytes(), texts.starts.tolist()
+    each = [data[start:stop].decode() for start, stop in pairwise(ends)]
+    return Texts.of([unicodedata.normalize("NFC", text).encode() for text in each])
 
 
 def texts_of(array: pa.Array) -> Texts:

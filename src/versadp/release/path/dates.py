@@ -53,6 +53,11 @@ def to_dates(days: Array, column: Dates) -> pa.Array:
 def day_of(value: Any, name: str, column: Dates) -> float:
     """Return one date as days since the first."""
     if isinstance(value, datetime):
+        if value.tzinfo is not None:  # one instant has two dates in two zones; tables refuse it too
+            raise DataError(
+                f"column {name!r} needs dates, or times without a time zone",
+                hint="convert it to the date that is meant",
+            )
         value = value.date()
     if not isinstance(value, date):
         raise DataError(f"column {name!r} needs a date, not {type(value).__name__}")

@@ -14,6 +14,7 @@ import numpy as np
 
 from versadp.errors import VersadpError
 from versadp.noise.words import SLAB_ROWS
+from versadp.release.path.columns import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.noise import Block
+    from versadp.noise.mac import Texts
     from versadp.noise.words import Keystream
     from versadp.release.path.table import Table
 
@@ -41,7 +43,8 @@ class Layout:
         Each block, with the slices of its columns and of its words.
     """
 
-    def __init__(self, blocks: tuple[Block, ...]) -> None:
+    def __init__(self, blocks: tuple[Block, ...], *, fused: bool = False) -> None:
+        self._fused = fused  # values as versions 1 to 3 of a mechanism make them
         places, column, word = [], 0, 0
         for block in blocks:
             places.append((block, slice(column, column + len(block.columns)), slice(word, word + block.words)))
@@ -57,11 +60,15 @@ class Layout:
             block.to_content(content[at])
         return content
 
+    def names(self, texts: Texts) -> Texts:
+        """Return people's ids as their noise and the ledger know them: in Unicode form NFC since version 4."""
+        return texts if self._fused else normalised(texts)
+
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Add every block's noise in place, and turn whole numbers into what is released."""
         for block, at, of_words in self.places:
             block.add_noise(content[at], words[of_words])
-            block.to_values(content[at])
+            (block.to_fused_values if self._fused else block.to_values)(content[at])
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ def _noise_slab(work: _Work, slab: _Slab) -> int:
     else:
         rows = slice(slab.start, slab.stop)
         versions = None if work.versions is None else work.versions[rows]
-        words = work.stream.records(content, table.names[rows], layout.words, versions)
+        words = work.stream.records(content, layout.names(table.names[rows]), layout.words, versions)
     layout.add_noise(content, words)
     work.out[:, slab.start : slab.stop] = content  # slabs do not overlap, so threads write without a lock
     return slab.stop - slab.start

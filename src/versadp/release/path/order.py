@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
 
     Columns = Mapping[str, NDArray[Any] | pa.Array | pa.ChunkedArray]
+    Shown = Mapping[Any, pa.Array | pa.ChunkedArray]  # `Table.shown`
     Keys = NDArray[np.uint64]
 
 MOST_GROUPS = 2**20  # of equal public values that are counted; with more of them, groups of one are assumed
@@ -178,7 +179,7 @@ def lot_start(number: int, lots: int) -> int:
     return number * 2**64 // lots
 
 
-def count_alike(public: Columns) -> pa.Table | None:
+def count_alike(public: Shown) -> pa.Table | None:
     """Return how often each combination of public values occurs; None if there is no public column."""
     if not public:
         return None
@@ -215,7 +216,7 @@ class Alike:
         return int(pc.min(self._total[_COUNT]).as_py())
 
 
-def order_of(public: Columns, rows: int) -> Order:
+def order_of(public: Shown, rows: int) -> Order:
     """Return the order of one table that is sorted."""
     alike = Alike()
     alike.add([count_alike(public)])

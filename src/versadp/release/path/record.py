@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.errors import DataError
+from versadp.errors import DataError, ParameterError
 from versadp.noise.mac import Texts
 from versadp.noise.words import check_key, keystream
-from versadp.release.path.columns import EXACT_INTEGER
+from versadp.release.path.columns import EXACT_INTEGER, reads_blank_as_missing
 from versadp.release.path.dates import date_of, day_of
+from versadp.release.path.device_words import block_words, check_context
+from versadp.release.path.table import warn_outside
 from versadp.schema import Bounded, Categorical, Dates, Public
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.release.mechanism import Mechanism
-    from versadp.schema import Column
+    from versadp.schema import Column, Schema
 
 
-def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> dict[str, Any]:
+def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes, context: str = "") -> dict[str, Any]:
     """Return the released record; see `Mechanism.privatize`."""
+    if check_context(context) and mechanism.version < 4:
+        raise ParameterError("a context needs a mechanism of version 4", hint="mech.in_version(4), which redraws noise")
     schema, layout = mechanism.schema, mechanism.layout
     if not isinstance(record, Mapping):
         raise DataError("a record has names and values", hint='e.g. privatize({"age": 41}, key=key)')
@@ -38,9 +43,9 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes) -> di
         else:
             out[c] = _public(given[c], c)
 
+    warn_outside(_outside(private, schema))
     content = layout.content(private)
-    names = None if name is None else Texts.of([name.encode()])
-    layout.add_noise(content, _words(mechanism, content, names, check_key(key)))
+    layout.add_noise(content, _words(mechanism, content, name, check_key(key), context))
 
     for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
         out[c] = _released(value, schema.columns[c])
@@ -58,9 +63,26 @@ def _name(value: Any, column: str) -> str:
     return str(value)
 
 
-def _words(mechanism: Mechanism, content: NDArray[np.float64], names: Texts | None, key: bytes) -> NDArray[np.uint64]:
+def _outside(private: dict[str, NDArray[Any]], schema: Schema) -> dict[str, int]:
+    """Return the columns whose value lies outside its bounds."""
+    bounded = ((name, column) for name, column in schema.columns.items() if isinstance(column, Bounded))
+    return {name: 1 for name, c in bounded if private[name][0] < c.lower or private[name][0] > c.upper}
+
+
+def _words(
+    mechanism: Mechanism, content: NDArray[np.float64], name: str | None, key: bytes, context: str
+) -> NDArray[np.uint64]:
     """Return the record's words: those of a block depend on what stands in that block, and on nothing else in it."""
     layout, parameters = mechanism.layout, mechanism.parameters
+    if mechanism.version >= 4:
+        name = None if name is None else unicodedata.normalize("NFC", name)
+        blocks = zip(mechanism.block_laws, layout.places, strict=True)
+        made = (
+            block_words(key, law, content[at], block.words, context=context, name=name)
+            for law, (block, at, _) in blocks
+        )
+        return np.frombuffer(b"".join(made), "<u8").astype(np.uint64)[:, None]
+    names = None if name is None else Texts.of([name.encode()])
     if mechanism.version < 3:
         return keystream(key, parameters).records(content, names, layout.words)
     stream = keystream(key, parameters + b"\0by block")
@@ -80,7 +102,7 @@ def _check_names(found: Any, wanted: Any) -> None:
 def _private(value: Any, name: str, column: Column) -> float:
     """Return a private value as a number; NaN for what is missing."""
     assert not isinstance(column, Public)
-    if _is_missing(value):
+    if _is_missing(value) or (isinstance(value, str) and value == "" and reads_blank_as_missing(column)):
         if not column.nullable:
             raise DataError(f"column {name!r} is missing", hint="declare that it may be: nullable=True")
         return math.nan

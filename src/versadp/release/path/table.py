@@ -41,10 +41,14 @@ class Table:
     public: dict[str, pa.Array]
     names: Texts | None
 
-    def shown(self, schema: Schema) -> dict[str, pa.Array]:
-        """Return all that is released without noise: the public columns, and where others are missing if that is."""
-        patterns = {f"{name} is missing": np.isnan(self.private[name]) for name in schema.public_patterns}
-        return self.public | {name: pa.array(missing) for name, missing in patterns.items()}
+    def shown(self, schema: Schema) -> dict[tuple[str, str], pa.Array]:
+        """Return all that is released without noise: public columns, and where others are missing if that is public.
+
+        Keys are pairs, ("public", name) or ("missing", name): no column name equals one, so nothing replaces a column.
+        """
+        public = {("public", name): column for name, column in self.public.items()}
+        missing = {("missing", name): pa.array(np.isnan(self.private[name])) for name in schema.public_patterns}
+        return public | missing
 
 
 def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:

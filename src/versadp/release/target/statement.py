@@ -20,7 +20,9 @@ _UNIT_WORDS = {
 }
 
 
-def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Order | None = None) -> str:
+def privacy_statement(
+    mechanism: Mechanism, rows: int | None = None, order: Order | None = None, *, alone: bool = False
+) -> str:
     """Return the guarantee of a mechanism in words.
 
     Parameters
@@ -29,14 +31,20 @@ def privacy_statement(mechanism: Mechanism, rows: int | None = None, order: Orde
     rows : int, optional
         Number of records, to say how many to expect unchanged.
     order : Order, optional
-        How the records are ordered, if that is known; if not, a mechanism that was calibrated for a shuffled release is
-        taken at its word, as it makes no other.
+        How the records are ordered, if that is known; if not, a mechanism that was calibrated for a shuffled release
+        states the guarantee of such a release, and that a single report has only its own noise.
+    alone : bool
+        For a single report, as a device sends it: it hides among no others, whatever the mechanism was calibrated for.
     """
     lines = [*_noise_words(mechanism, rows), ""]
-    among, promised = _among(mechanism, order), mechanism.target and mechanism.target.shuffled
-    if order is None and promised:
-        least = f"at least {promised:,} records with equal public values"
-        lines += [f"Made for releases of {least}, in an order that tells nothing; smaller ones are refused.", ""]
+    among, promised = None if alone else _among(mechanism, order), mechanism.target and mechanism.target.shuffled
+    if order is None and promised and not alone:
+        lines += [
+            f"Made for releases of at least {promised:,} records with equal public values, in an order that tells",
+            "nothing. Smaller ones are refused where a table or file is released, or reports are shuffled. A report",
+            "that a device sends has the guarantee against someone who knows which row is whose, and no other.",
+            "",
+        ]
         among = promised
     for unit in UNITS:
         lines.append(f"Protecting {_UNIT_WORDS[unit]}:")
@@ -68,11 +76,13 @@ def device_statement(mechanism: Mechanism, reports: int) -> str:
     """
     reports = inputs.whole("reports", reports, 1)
     lines = [
-        privacy_statement(mechanism),
+        privacy_statement(mechanism, alone=True),
         "",
         "On a person's device the same values get the same noise for ever: sending them again reveals nothing more. A",
         "block of columns whose values change gets fresh noise. That it changed, or came back to an earlier value,",
-        f"shows, and is not protected. {_count(reports, 'report').capitalize()} with different values, together:",
+        "shows, and is not protected. A lost key, a second device and a changed law of a column (its epsilon, bounds,",
+        "levels or name) draw fresh noise for values that did not change: each of them counts as a further report.",
+        f"{_count(reports, 'report').capitalize()} with different values, together:",
     ]
     for unit in UNITS:
         profile = mechanism.privacy(unit).compose(reports)

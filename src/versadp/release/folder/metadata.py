@@ -1,0 +1,89 @@
+"""Metadata of a release: who publishes it, when, why, and about whom; all of it public."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from versadp.errors import ParameterError
+
+MAX_TEXT = 2_000
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a publisher says about a release beside its guarantee.
+
+    Parameters
+    ----------
+    title, curator, contact, purpose, covers, rationale : str, optional
+        Name of the release; who is responsible for it; where to ask; what it is for; who the people are; why this
+        level of privacy was chosen.
+    date : str, optional
+        The day on which the release was begun, as YYYY-MM-DD.
+    software : str, optional
+        Name and version of what made it.
+    earlier : int
+        Number of releases about the same population that were made before this one.
+
+    Examples
+    --------
+    >>> Metadata(title="Births 2021", curator="Statistics office", date="2026-01-31").to_dict()["title"]
+    'Births 2021'
+    >>> Metadata(date="31/01/2026")
+    Traceback (most recent call last):
+    versadp.errors.ParameterError: the metadata's date is not a day written as YYYY-MM-DD
+    """
+
+    title: str | None = None
+    curator: str | None = None
+    contact: str | None = None
+    purpose: str | None = None
+    covers: str | None = None
+    rationale: str | None = None
+    date: str | None = None
+    software: str | None = None
+    earlier: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be printed as plain text, and dates that are none."""
+        for name in _TEXTS:
+            _check_text(name, getattr(self, name))
+        if self.date is not None and not _is_day(self.date):
+            raise ParameterError("the metadata's date is not a day written as YYYY-MM-DD")
+        if type(self.earlier) is not int or not 0 <= self.earlier < 2**31:
+            raise ParameterError("the metadata's number of earlier releases is not a whole number of at least 0")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain text and numbers, all fields in order."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Metadata:
+        """Read what `to_dict` wrote, and refuse anything else."""
+        if not isinstance(data, dict) or set(data) != {field.name for field in fields(cls)}:
+            raise ParameterError("the metadata has other fields than it should have")
+        return cls(**data)
+
+
+_TEXTS = tuple(field.name for field in fields(Metadata) if field.name != "earlier")
+
+
+def _check_text(name: str, text: Any) -> None:
+    if text is None:
+        return
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT or _CONTROL.search(text):
+        raise ParameterError(
+            f"the metadata's {name} must be text of at most {MAX_TEXT:,} characters without control characters",
+            hint="leave it out if there is nothing to say",
+        )
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return dt.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
