@@ -10,6 +10,7 @@ import versadp as vdp
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.privacy import symmetric_laplace_limit, target, zero_inflated
 from versadp.release.target.calibrate import variance_inflation
+from versadp.release.target.windows import compare_layouts
 
 
 def schema(dim=2, levels=()):
@@ -366,6 +367,18 @@ def test_chosen_layout_is_best_of_those_compared_and_meets_target(columns, goal)
     text = str(plan)
     assert "Layouts compared" in text
     assert all(name in text for name in costs)
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_layouts_cost_no_more_at_weaker_targets(count):
+    schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(count)})
+
+    def costs(epsilon, delta):
+        return {each.name: each.cost for each in compare_layouts(schema, target(epsilon, delta), "record")}
+
+    for weaker, stronger in [((4, 1e-5), (4, 0.0)), ((4, 1e-2), (4, 1e-5)), ((6, 1e-5), (4, 1e-5))]:
+        before, after = costs(*stronger), costs(*weaker)
+        assert all(after[name] <= 1.01 * before[name] for name in before)
 
 
 def test_layout_cost_is_the_spread_of_decoded_moments():
