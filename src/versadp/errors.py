@@ -125,6 +125,14 @@ class ClampedWarning(VersadpWarning):
     """Values outside the declared bounds were moved to the nearest bound."""
 
 
+class UselessWarning(VersadpWarning):
+    """Under this noise so many records tell no mean of any column within a tenth of its range."""
+
+
+class DeltaWarning(VersadpWarning):
+    """Delta is at least one over the number of records: it allows some people to be given away entirely."""
+
+
 def near(name: object, known: Iterable[str]) -> str:
     """Return a hint for a name that is not there: the nearest one that is, and all of them.
 

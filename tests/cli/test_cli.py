@@ -167,6 +167,7 @@ def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
     assert run("audit", str(tmp_path / "r"), "--schema", schema).exit_code == 2
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.UselessWarning")
 def test_a_fit_that_tells_nothing_exits_with_1(tmp_path):
     """Weak in every coefficient: there is no estimate, whatever the outcome is called."""
     import versadp as vdp

@@ -269,6 +269,23 @@ def test_a_record_of_six_numbers_at_epsilon_8():
     assert 1 / 144 + second_variance(c, keep, 6) <= 0.021
 
 
+@pytest.mark.parametrize("dim", range(1, 13))
+@pytest.mark.parametrize("combinations", [1, 40])
+def test_rule_costs_no_more_at_weaker_targets(dim, combinations):
+    """A mechanism for (epsilon, 0) meets every weaker pair, so that a delta may never make it worse."""
+
+    def cost(epsilon, delta, nullable):
+        c = best_window(dim, epsilon, combinations, delta, nullable=nullable)
+        keep = keep_probability(c, dim, epsilon, combinations, delta, nullable=nullable)
+        return np.log(mean_variance(c, keep)) + np.log(second_variance(c, keep, dim))
+
+    deltas = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 0.01, 0.1, 0.3)
+    for nullable in {0, dim}:
+        found = np.array([[cost(e, d, nullable) for d in deltas] for e in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)])
+        assert np.diff(found, axis=0).max() < 1e-5
+        assert np.diff(found, axis=1).max() < 1e-5
+
+
 # words and bad input -------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ import versadp as vdp
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.privacy import symmetric_laplace_limit, target, zero_inflated
 from versadp.release.target.calibrate import variance_inflation
+from versadp.release.target.windows import compare_layouts
 
 
 def schema(dim=2, levels=()):
@@ -315,3 +316,126 @@ def test_the_provider_may_have_narrower_windows():
             vdp.calibrate(schema, epsilon=4.0, width=bad)
     with pytest.raises(ParameterError, match="for windows"):
         vdp.calibrate(schema, epsilon=4.0, delta=0.1, noise="zil", width=0.8)
+
+
+# layouts -------------------------------------------------------------------------------------------------------------
+
+NULLABLE = {"nullable": True}
+GSS = vdp.Schema(
+    {
+        "income": vdp.Bounded(0, 1e5, **NULLABLE),
+        "age": vdp.Bounded(18, 89, **NULLABLE),
+        "prestige": vdp.Bounded(10, 80, **NULLABLE),
+        "children": vdp.Bounded(0, 8, step=1, **NULLABLE),
+        "work": vdp.Categorical(list(range(8))),
+        "gender": vdp.Categorical(["m", "f"]),
+        "education": vdp.Categorical(list(range(5)), **NULLABLE),
+        "marital": vdp.Categorical(list(range(5)), **NULLABLE),
+    }
+)
+CPS = vdp.Schema(
+    {
+        "wage": vdp.Bounded(3, 9),
+        "education": vdp.Bounded(0, 18),
+        "experience": vdp.Bounded(-4, 63),
+        "ethnicity": vdp.Categorical(["a", "b"]),
+    }
+)
+TARGETS = [{"epsilon": 4.0}, {"epsilon": 8.0}, {"epsilon": 1.0, "delta": 1e-6, "shuffled": 60_000}]
+
+
+def test_layout_follows_cost_of_schema():
+    """A joint window of eight columns, six nullable, keeps 0.2% of records; of four columns it is the best."""
+    wide = vdp.calibrate(GSS, epsilon=4.0)
+    assert [block.columns for block in wide.blocks] == [(name,) for name in GSS.private]
+    joint = vdp.calibrate(GSS, epsilon=4.0, groups=[GSS.private])
+    assert joint.blocks[0].keep < 0.02
+    assert variance_inflation(joint)["age"] > 100 * variance_inflation(wide)["age"]
+    assert len(vdp.calibrate(CPS, epsilon=4.0).blocks) == 1
+
+
+@pytest.mark.parametrize("goal", TARGETS)
+@pytest.mark.parametrize("columns", [GSS, CPS, MIXED])
+def test_chosen_layout_is_best_of_those_compared_and_meets_target(columns, goal):
+    plan = vdp.plan(columns, **goal)
+    chosen = vdp.calibrate(columns, **goal)
+    assert plan[plan.default] == chosen
+    costs = {row["layout"]: row["standard errors, times raw"] for row in plan.layouts}
+    assert costs[plan.default] == min(costs.values())
+    assert {"one joint window", "one window a column", "2 windows"} <= set(costs)
+    assert chosen.privacy(shuffled=goal.get("shuffled")).delta(goal["epsilon"]) <= goal.get("delta", 0.0)
+    text = str(plan)
+    assert "Layouts compared" in text
+    assert all(name in text for name in costs)
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_layouts_cost_no_more_at_weaker_targets(count):
+    schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(count)})
+
+    def costs(epsilon, delta):
+        return {each.name: each.cost for each in compare_layouts(schema, target(epsilon, delta), "record")}
+
+    for weaker, stronger in [((4, 1e-5), (4, 0.0)), ((4, 1e-2), (4, 1e-5)), ((6, 1e-5), (4, 1e-5))]:
+        before, after = costs(*stronger), costs(*weaker)
+        assert all(after[name] <= 1.01 * before[name] for name in before)
+
+
+def test_layout_cost_is_the_spread_of_decoded_moments():
+    """Variances of decoded means and products of evenly spread values, in one block and in two."""
+    import math
+
+    import numpy as np
+    import pyarrow as pa
+
+    from versadp.release.target.layouts import layout_cost
+
+    pair = vdp.Schema({"x": vdp.Bounded(0, 1), "z": vdp.Bounded(0, 1)})
+    rng = np.random.default_rng(5)
+    values = rng.random((2, 400_000))
+    for groups in ([("x", "z")], ["x", "z"]):
+        mech = vdp.calibrate(pair, epsilon=4.0, groups=groups)
+        table = pa.table({"x": values[0], "z": values[1]})
+        frame = mech.release(table, shuffle=False, key=bytes(range(32))).frame
+        seen = {name: frame[name].to_numpy() - 0.5 for name in ("x", "z")}
+        keep = {name: block.keep for block in mech.blocks for name in block.columns}
+        product = seen["x"] * seen["z"] / (keep["x"] if len(mech.blocks) == 1 else keep["x"] * keep["z"])
+        logs = []
+        for name in ("x", "z"):
+            block = next(block for block in mech.blocks if name in block.columns)
+            second = block.decoders()[name].second / (0.8 / 144)
+            logs += [math.log(12 * (seen[name] / keep[name]).var()), math.log(144 * product.var()), math.log(second)]
+        assert layout_cost(mech) == pytest.approx(math.exp(sum(logs) / len(logs) / 2), rel=0.01)
+
+
+# what a number of records tells ---------------------------------------------------------------------------------------
+
+
+def test_useless_noise_is_warned_of_where_records_are_known():
+    from versadp.errors import UselessWarning
+
+    with pytest.warns(UselessWarning, match="no mean of any column") as caught:
+        drowned = vdp.calibrate(GSS, epsilon=0.5, records=1000)
+    assert "fewer columns" in str(caught[0].message)
+    assert drowned == vdp.calibrate(GSS, epsilon=0.5)
+    assert "Useless: under this noise 1,000 records" in str(vdp.plan(GSS, epsilon=0.5, rows=1000))
+    assert vdp.calibrate(GSS, epsilon=4.0, records=61_697) == vdp.calibrate(GSS, epsilon=4.0)
+    small = vdp.Schema({"x": vdp.Bounded(0, 1)})
+    with pytest.warns(UselessWarning):
+        vdp.calibrate(small, epsilon=0.1).release(_table(100), key=bytes(range(32)))
+
+
+def _table(rows):
+    import pyarrow as pa
+
+    return pa.table({"x": [0.5] * rows})
+
+
+def test_delta_of_one_over_n_names_people_given_away():
+    from versadp.errors import DeltaWarning
+
+    with pytest.warns(DeltaWarning, match="about 100 people"):
+        vdp.calibrate(MIXED, epsilon=4.0, delta=0.01, records=10_000)
+    with pytest.warns(DeltaWarning, match="about 10 people"):
+        vdp.calibrate(MIXED, epsilon=1.0, delta=1e-3, shuffled=10_000)
+    vdp.calibrate(MIXED, epsilon=4.0, delta=0.99e-4, records=10_000)

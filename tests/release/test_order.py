@@ -248,6 +248,7 @@ def test_the_smallest_group_is_counted(tmp_path):
     )
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.UselessWarning")
 def test_without_public_columns_all_records_are_alike():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1)})
     mech = vdp.calibrate(schema, epsilon=2)
@@ -462,6 +463,7 @@ def test_what_is_claimed_is_at_least_what_enumeration_finds(noise, n, unit):
         assert claimed <= mech.privacy(unit).delta(epsilon) * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.UselessWarning")
 def test_a_public_pattern_of_nulls_is_a_public_column():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1, nullable="public"), "z": vdp.Bounded(0, 1, nullable=True)})
     mech = vdp.calibrate(schema, epsilon=2)

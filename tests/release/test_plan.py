@@ -10,7 +10,8 @@ import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.noise.cost import EVEN, Decoders, rise, rise_decoder, window_decoders, window_median
 from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
-from versadp.release.target.candidate import EACH, JOINT, LAPLACE, decoders
+from versadp.release.target.candidate import LAPLACE, decoders
+from versadp.release.target.layouts import EACH, JOINT
 
 TWO = vdp.Schema({"age": vdp.Bounded(18, 90), "income": vdp.Bounded(0, 5e5)})
 MIXED = vdp.Schema({**TWO.columns, "region": vdp.Categorical(["n", "e", "s", "w"]), "y": vdp.Public()})
@@ -258,3 +259,9 @@ def test_a_shuffle_beside_public_columns_is_warned_of():
     assert "each group must have at least 5,000 with equal public values" in str(found)
     del columns["year"]
     assert "split" not in str(vdp.plan(vdp.Schema(columns), epsilon=1, delta=1e-6, shuffled=5000))
+
+
+def test_mean_is_not_lost_among_very_many_records():
+    found = vdp.plan(TWO, epsilon=0.1, rows=100_000_000)
+    assert not any("lost: the mean" in word for word in found.warnings)
+    assert any("Likely lost: the mean of age" in word for word in vdp.plan(TWO, epsilon=0.1, rows=10_000).warnings)

@@ -14,6 +14,8 @@ from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.account import account
 from versadp.release.files.release import AGAIN, release_file
+from versadp.release.files.sources import open_fitting
+from versadp.release.target.usefulness import ADVICE, records_needed, useless
 
 
 @click.command(epilog="Example: versadp release people.csv --schema schema.toml --out released --epsilon 4")
@@ -49,6 +51,7 @@ from versadp.release.files.release import AGAIN, release_file
 )
 @click.option("--budget-epsilon", type=float, help="What one person may be charged in all ...")
 @click.option("--budget-delta", type=float, help="... said when the state folder is first used.")
+@click.option("--accept-useless", is_flag=True, help="Release although no mean of any column would be known.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished release and begin anew.")
 @unit_option
 @engine_option
@@ -62,10 +65,13 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
     """
     known = isinstance(out, Path) and out.exists()
     mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)
+    source = _source(data, options["query"], options["database"])
+    if not known and not options["accept_useless"]:
+        _refuse_useless(source, mechanism)
     with warnings.catch_warnings(record=True) as caught, bar("releasing") as tell:
         warnings.simplefilter("always", vdp.errors.VersadpWarning)
         made = release_file(
-            _source(data, options["query"], options["database"]),
+            source,
             out,
             mechanism,
             shuffle=not options["keep_order"],
@@ -89,6 +95,22 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
         click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
     if options["again"] == "charge":
         click.echo(f"\n{account(out, state=options['state']).sentence()}")
+
+
+def _refuse_useless(source: Any, mechanism: vdp.Mechanism) -> None:
+    """Refuse a calibrated release that would tell no mean of any column; count records no further than matters."""
+    if mechanism.target is None:  # noise by hand
+        return
+    opened = open_fitting(source, mechanism.schema)
+    rows, needed = opened.rows, records_needed(mechanism)
+    if rows is None:
+        rows = 0
+        for batch, _ in opened.batches():
+            rows += batch.num_rows
+            if rows >= needed:
+                return
+    if why := useless(mechanism, rows):
+        raise vdp.errors.ParameterError(why, hint=f"{ADVICE}; or --accept-useless")
 
 
 def _source(data: Path | None, query: str | None, database: str | None) -> Any:

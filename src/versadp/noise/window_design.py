@@ -9,6 +9,9 @@ missing takes the place of one more window. For values spread evenly over their 
 second moment `1/12 + c²/12` and a redrawn one `(1 + c)²/12`, which gives the variance of decoders of x, of x² and of
 x_j x_l in closed form. A narrow window is kept seldom, a wide one says little: the rule takes the c for which the
 product of the variances of a mean and of a second moment (x² alone, x_j x_l jointly) is least.
+
+With a delta, `kappa = (delta + f (e^eps - 1)) / (1 + f (e^eps - 1))` is at least delta however narrow the window, so that
+the product has a second minimum where the window vanishes and kappa is delta. The least of both is taken.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ import math
 
 from versadp.errors import ParameterError
 
-_HOPELESS, _WIDEST = 1e-60, 2.0  # a probability, and the log of a width
+_HOPELESS = 1e-60  # a probability
+_NARROWEST, _WIDEST = -9.0, 2.0  # logs of widths
+_GRID = 44  # steps of 0.25 between them; each minimum is wider than that
 
 
 def keep_probability(
@@ -76,4 +81,9 @@ def best_window(dim: int, epsilon: float, combinations: float = 1.0, delta: floa
             return 1e6 - log_c  # it is kept more often the wider it is
         return math.log(mean_variance(c, keep)) + math.log(second_variance(c, keep, dim))
 
-    return math.exp(float(minimize_scalar(cost, bounds=(-9.0, _WIDEST), method="bounded", options={"xatol": 1e-4}).x))
+    low, high = _NARROWEST, _WIDEST
+    if delta:  # two minima: bracket the lower one on a grid
+        step = (high - low) / _GRID
+        least = min((low + step * k for k in range(_GRID + 1)), key=cost)
+        low, high = max(low, least - step), min(high, least + step)
+    return math.exp(float(minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-4}).x))

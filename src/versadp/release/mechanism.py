@@ -344,6 +344,8 @@ class Mechanism:
         -----
         ClampedWarning
             Values outside the declared bounds were moved to the nearest bound.
+        UselessWarning
+            Under calibrated noise so many records tell no mean of any column within a tenth of its range.
         """
         from versadp.engine import as_engine, nearby
         from versadp.noise.words import fresh_key, keystream
@@ -351,12 +353,15 @@ class Mechanism:
         from versadp.release.path.order import KEPT, in_order, order_of
         from versadp.release.path.table import build_frame, read_table, released_columns, survey, warn_outside
         from versadp.release.release import Release
+        from versadp.release.target.usefulness import warn_useless
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
         table = read_table(frame, self._schema)
         order = order_of(table.shown(self._schema), table.rows) if shuffle else KEPT
         order.check(self)
+        if self._target is not None:  # noise by hand is for those who know what they do
+            warn_useless(self, table.rows)
         warn_outside(survey(table, self._schema))
         secret = fresh_key() if key is None else key
         if insecure_seed is not None:

@@ -14,13 +14,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp import inputs
-from versadp.errors import InfeasibleError, ParameterError
+from versadp.errors import DeltaWarning, InfeasibleError, ParameterError
 from versadp.noise.cost import EVEN
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import Candidate
@@ -161,14 +162,16 @@ def point(
     Widths are for one record; those of n records are smaller by √n.
     """
     try:
-        mechanism = calibrate(
-            schema,
-            epsilon=epsilon,
-            delta=delta or None,
-            unit=unit,
-            noise=way.noise,
-            shuffled=count if way.shuffled else None,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeltaWarning)  # the page shows levels side by side, also those to avoid
+            mechanism = calibrate(
+                schema,
+                epsilon=epsilon,
+                delta=delta or None,
+                unit=unit,
+                noise=way.noise,
+                shuffled=count if way.shuffled else None,
+            )
     except (InfeasibleError, ParameterError) as refusal:
         return {"refused": str(refusal).splitlines()[0]}
     profile = mechanism.privacy(unit, shuffled=count if way.shuffled else None)

@@ -23,6 +23,7 @@ from versadp.models.planning.precision import FITS, SIMULATION, precision
 from versadp.models.planning.ways import Found, Way, as_dict, least_epsilon, ways
 from versadp.noise.block import check_unit
 from versadp.release.target.candidate import candidates
+from versadp.release.target.plan import cheapest, compared_layouts
 from versadp.release.target.plan import plan as plan_target
 
 if TYPE_CHECKING:
@@ -282,7 +283,9 @@ def plan(
             found.append(each)
     else:
         found = []
-        for candidate in candidates(schema, given, unit=unit, shuffled=shuffled, exact_rate=exact_rate):
+        options = {name: v for name, v in (("shuffled", shuffled), ("exact_rate", exact_rate)) if v is not None}
+        chosen = cheapest(compared_layouts(schema, given, unit, options))
+        for candidate in candidates(schema, given, unit=unit, shuffled=shuffled, exact_rate=exact_rate, chosen=chosen):
             way = Way(candidate.name, unit, float(delta or 0.0), shuffled)
             got = None if candidate.mechanism is None else look(candidate.mechanism, fits=fits)
             found.append(Found(way, epsilon, candidate.mechanism, got, refused=candidate.refused))

@@ -13,6 +13,7 @@ from versadp.errors import InfeasibleError
 from versadp.noise.cost import EVEN, LEAST_T
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import decoders
+from versadp.release.target.usefulness import PER_VARIANCE
 from versadp.schema import Bounded, Schema
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ def cost_of_bounds(mechanism: Mechanism, rows: int | None = None) -> list[dict[s
     ----------
     mechanism : Mechanism
     rows : int, optional
-        Number of records: a slope is then lost where its column's corrected variance is less than two standard
-        errors away from 0, and else where its standard error is ten times that of raw data.
+        Number of records: a mean is then lost where two standard errors exceed a tenth of the range, and a slope where
+        its column's corrected variance is less than two standard errors away from 0. Without it either is lost where
+        its standard error is ten times that of raw data.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def cost_of_bounds(mechanism: Mechanism, rows: int | None = None) -> list[dict[s
     slope 2.047
     mean, bounds twice as wide 2.024
     slope, bounds twice as wide 5.636
-    mean lost below a standard deviation of 0.025
+    mean lost below a standard deviation of 0.0
     slope lost below a standard deviation of 0.046
     """
     names = list(decoders(mechanism, EVEN))
@@ -107,7 +109,8 @@ def cost_of_bounds(mechanism: Mechanism, rows: int | None = None) -> list[dict[s
         even, half = (decoders(mechanism, spread)[name] for spread in (EVEN, EVEN / 2))
 
         def mean_lost(spread: float, name: str = name) -> float:
-            return decoders(mechanism, spread)[name].mean / LOST
+            costs = decoders(mechanism, spread)[name]
+            return costs.mean / LOST if rows is None else (PER_VARIANCE * costs.first / rows) ** 0.5
 
         def slope_lost(spread: float, name: str = name) -> float:
             costs = decoders(mechanism, spread)[name]

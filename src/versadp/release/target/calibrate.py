@@ -36,6 +36,7 @@ from versadp.privacy import (
 )
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.shift import ShiftProblem
+from versadp.release.target.usefulness import warn_delta, warn_useless
 from versadp.release.target.windows import windows
 from versadp.schema import Categorical, Schema
 
@@ -69,6 +70,7 @@ def calibrate(
     shuffled: int | None = None,
     groups: Any = None,
     width: float = 1.0,
+    records: int | None = None,
 ) -> Mechanism:
     """Return the mechanism with the least noise that meets a privacy target.
 
@@ -86,18 +88,28 @@ def calibrate(
     alpha, beta : float, optional
         Target as attack risk: at most `alpha` false alarms leave at least `beta` misses.
     noise : {"auto", "window", "zil"}
-        Windows (one a column for an attribute, one jointly for a record), or the paper's zero-inflated Laplace noise.
+        Windows, or the paper's zero-inflated Laplace noise.
         "auto" is windows, unless an exact_rate or an attack risk is asked for: at levels that protect several columns
         Laplace noise drowns everything.
     shuffled : int, optional
         Meet the target by a shuffled release of at least so many records (with public columns: in the smallest group
         of people with equal public values), which lets windows keep far more; a smaller release is then refused.
     groups : list of columns and of tuples of columns, or mapping of these to weights, optional
-        Which columns share a window. By default all of them for a record, each by itself for an attribute. For a
-        record, epsilon is shared out between several windows, by weight if there are weights.
+        Which columns share a window. By default the layout with the least predicted standard errors of those compared
+        (`plan` lists them; `docs/calibration.md` has the criterion). For a record, epsilon is shared out between
+        several windows, by weight if there are weights.
     width : float
         Windows are so many times as wide as the rule for means and slopes has them (`docs/calibration.md`). 0.8 serves
         medians and quantiles better, for an eighth more noise in means.
+    records : int, optional
+        How many records will be released, to warn of noise that drowns them. It changes nothing in the noise.
+
+    Warns
+    -----
+    UselessWarning
+        So many records would tell no mean of any column within a tenth of its range.
+    DeltaWarning
+        Delta is at least one over the number of records (`records`, or else `shuffled`).
 
     Raises
     ------
@@ -141,6 +153,7 @@ def calibrate(
     given = 0.0 if wide and delta is None and epsilon is not None else delta
     goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
     check_unit(unit)
+    known = None if records is None else inputs.whole("records", records, 1)
     if not isinstance(schema, Schema) or not schema.private:
         raise ParameterError(
             "calibrate needs a Schema with private columns",
@@ -148,7 +161,8 @@ def calibrate(
         )
     if wide:
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
-        return windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
+        made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
+        return _warned(made, known, among)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
         keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
@@ -156,11 +170,19 @@ def calibrate(
         keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
     aim = replace(goal, unit=unit)
     if not schema.numeric:
-        return Mechanism(schema, keep=keep, target=aim)
+        return _warned(Mechanism(schema, keep=keep, target=aim), known)
     _refuse_floor(goal, rate)
     problem = _problem(schema, goal, unit, rate, keep)
     scale = problem.scale(problem.solve(_FINE, ratio))
-    return _settle(partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=aim), scale, goal, unit)
+    make = partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=aim)
+    return _warned(_settle(make, scale, goal, unit), known)
+
+
+def _warned(mechanism: Mechanism, records: int | None, shuffled: int | None = None) -> Mechanism:
+    """Warn of noise that drowns so many records, and of a delta that gives some of them away."""
+    warn_useless(mechanism, records)
+    warn_delta(mechanism.target, shuffled if records is None else records)
+    return mechanism
 
 
 def variance_inflation(mechanism: Mechanism) -> dict[str, float]:

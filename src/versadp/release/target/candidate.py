@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise.block import UNITS
 from versadp.release.target.calibrate import calibrate
+from versadp.release.target.layouts import EACH, JOINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from versadp.noise.cost import Decoders
     from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
+    from versadp.release.target.layouts import Layout
     from versadp.schema import Schema
 
 FALSE_ALARMS = 0.01
-EACH, JOINT, LAPLACE = "one window a column", "one joint window", "zero-inflated Laplace"
+LAPLACE = "zero-inflated Laplace"
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,9 @@ def candidates(
     unit: str = "record",
     shuffled: int | None = None,
     exact_rate: float | None = None,
+    chosen: Layout | None = None,
 ) -> list[Candidate]:
-    """Return windows, one a column and jointly, and the paper's noise.
+    """Return windows, one a column, jointly and as `calibrate` lays them out, and the paper's noise.
 
     Parameters
     ----------
@@ -111,6 +114,8 @@ def candidates(
         For a shuffled release of at least so many records.
     exact_rate : float, optional
         Of the paper's noise.
+    chosen : Layout, optional
+        The layout that `calibrate` takes, shown as well if it is another one.
 
     Examples
     --------
@@ -126,6 +131,8 @@ def candidates(
     makers: dict[str, Callable[[], Mechanism]] = {EACH: partial(window, groups=list(schema.private))}
     if len(schema.private) > 1:
         makers[JOINT] = partial(window, groups=[schema.private])
+    if chosen is not None and chosen.name not in makers:
+        makers[chosen.name] = partial(window, groups=chosen.groups)
     makers[LAPLACE] = partial(calibrate, schema, **goal, unit=unit, noise="zil", exact_rate=exact_rate)
     return [_try(name, make) for name, make in makers.items()]
 

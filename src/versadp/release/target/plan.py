@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.display.tables import render
 from versadp.errors import ParameterError
 from versadp.noise.block import UNITS, check_unit
+from versadp.privacy import target
 from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
 from versadp.release.target.calibrate import calibrate, variance_inflation
-from versadp.release.target.candidate import EACH, JOINT, LAPLACE, Candidate, candidates
+from versadp.release.target.candidate import LAPLACE, Candidate, candidates
+from versadp.release.target.layouts import EACH, JOINT, Layout
+from versadp.release.target.usefulness import ADVICE, useless
+from versadp.release.target.windows import compare_layouts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +27,10 @@ if TYPE_CHECKING:
 
 EPSILONS = (1.0, 4.0, 8.0)
 FALSE_ALARMS = (0.01, 0.05)
+WIDEST_LIST = 50  # characters of a list of columns, so that a line stays below 100
 _WHAT = {"mean": "the mean", "slope": "a slope", "median": "the median", "share": "a level's share"}
+_EACH_ATTRIBUTE = "every attribute gets all of epsilon; one joint window would spend it on the whole record"
 _WHY = {
-    EACH: "every attribute gets all of epsilon; one joint window would spend it on the whole record",
     JOINT: "one window for all columns spends epsilon once, where one a column would have to share it out",
     LAPLACE: "a delta pays for records that are released unchanged, and these serve every loss",
 }
@@ -45,6 +52,9 @@ class Plan:
     bounds : list of dict
         What bounds twice as wide cost (`cost_of_bounds`), under the default.
     warnings : list of str
+    layouts : list of dict
+        The layouts of windows that `calibrate` compared: each with its groups of columns and by how much its noise
+        multiplies standard errors, as a geometric mean (`docs/calibration.md`); None where there is no such layout.
     """
 
     unit: str
@@ -57,6 +67,7 @@ class Plan:
     columns: list[dict[str, Any]]
     bounds: list[dict[str, Any]]
     warnings: list[str]
+    layouts: list[dict[str, Any]] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Mechanism:
         """Return a candidate's mechanism."""
@@ -80,6 +91,7 @@ class Plan:
             "columns": self.columns,
             "bounds": self.bounds,
             "warnings": self.warnings,
+            "layouts": self.layouts,
         }
 
     def table(self) -> list[dict[str, Any]]:
@@ -108,6 +120,9 @@ class Plan:
         parts += [f"{each.name}: not possible: {each.refused}" for each in self.candidates if each.mechanism is None]
         parts += [_served(each) for each in self.candidates if each.mechanism is not None]
         parts.append(f"The default is {self.default}: {self.why}.")
+        if len(self.layouts) > 1:
+            words = "Layouts compared (standard errors of means, second moments and slopes, times raw, on average)"
+            parts.append(f"{words}:\n\n{render([_shown(each) for each in self.layouts])}")
         if len(self.columns) > 1:
             parts.append(f"What each numeric column more costs (standard errors, times raw):\n\n{render(self.columns)}")
         if self.bounds:
@@ -166,25 +181,61 @@ def plan(
         name: value for name, value in (("shuffled", shuffled), ("exact_rate", exact_rate)) if value is not None
     }
     chosen = calibrate(schema, **goal, **options, unit=unit)  # what is wrong with a target is said here
-    found = candidates(schema, goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate)
+    compared = compared_layouts(schema, goal, unit, options)
+    best = cheapest(compared)
+    found = candidates(schema, goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, chosen=best)
     default = next((each.name for each in found if each.mechanism == chosen), EACH)
     bounds = cost_of_bounds(chosen, rows)
     columns = cost_of_columns(schema, goal | options, unit=unit) if schema.numeric else []
-    reason = _why(default, found)
+    reason = _why(default, found, compared, unit)
     told = [*_groups(schema, shuffled), *_warnings(bounds, rows)]
-    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told)
+    if rows is not None and (why := useless(chosen, rows)):
+        told.insert(0, f"Useless: {why}.\nWhat helps: {ADVICE}.")
+    layouts = [_facts(each) for each in compared]
+    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told, layouts)
 
 
-def _why(default: str, found: list[Candidate]) -> str:
+def compared_layouts(schema: Schema, goal: Mapping[str, Any], unit: str, options: Mapping[str, Any]) -> list[Layout]:
+    """Return the layouts that `calibrate` compared; none where its noise is not windows."""
+    if "epsilon" not in goal or "exact_rate" in options:
+        return []
+    return compare_layouts(schema, target(goal["epsilon"], goal.get("delta", 0.0)), unit, options.get("shuffled"))
+
+
+def cheapest(compared: list[Layout]) -> Layout | None:
+    """Return the layout that `calibrate` takes; None if there is none."""
+    return min(compared, key=lambda each: each.cost, default=None)
+
+
+def _facts(layout: Layout) -> dict[str, Any]:
+    windows = [[names] if isinstance(names, str) else list(names) for names in layout.groups]
+    cost = layout.cost if math.isfinite(layout.cost) else None
+    return {"layout": layout.name, "windows": windows, "standard errors, times raw": cost}
+
+
+def _shown(layout: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a layout as a row of text; one window, or one a column, needs no list of columns."""
+    windows, cost = layout["windows"], layout["standard errors, times raw"]
+    listed = "" if layout["layout"] in (EACH, JOINT) else " | ".join(", ".join(names) for names in windows)
+    shown = "not possible" if cost is None else f"{cost:.3g}"
+    return {"layout": layout["layout"], "times raw": shown, "windows": shorten(listed, WIDEST_LIST, placeholder=" ...")}
+
+
+def _why(default: str, found: list[Candidate], compared: list[Layout], unit: str) -> str:
     """Return why the default is the default, and what would cost less in slopes."""
+    reason = _WHY.get(default, "it costs least of the layouts compared")
+    if default == EACH:
+        reason = _EACH_ATTRIBUTE if unit == "attribute" else "all columns in one window would seldom be kept"
+        if len(compared) == 1 and unit == "record":
+            reason = "there is one private column"
     slopes = {
         each.name: max((cost.get("slope") or 0.0 for cost in each.costs().values()), default=0.0) for each in found
     }
     best = min((name for name, slope in slopes.items() if slope), key=slopes.__getitem__, default=default)
     if best == default or slopes[best] > 0.9 * slopes[default]:
-        return _WHY[default]
+        return reason
     less = f"{best} costs less in slopes ({slopes[best]:.3g} against {slopes[default]:.3g} times raw)"
-    return f"{_WHY[default]}; {less}"
+    return f"{reason}; {less}"
 
 
 def _groups(schema: Schema, shuffled: int | None) -> list[str]:

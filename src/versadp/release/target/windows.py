@@ -1,9 +1,8 @@
-"""From a target to windows: one a column for an attribute, one for all columns together for a record.
+"""From a target to windows, in the layout that costs an analyst least (`layouts.py`).
 
 A window's guarantee is solved for in whole numbers by the block itself (`noise/window_law.py`), so without a shuffle
 there is nothing to search: the target's epsilon and delta are those of each window, or are shared out between several.
-For a shuffled release the windows' own epsilon is as large as the release among so many records allows; there one
-window for all columns is often better for an attribute too, as others hide it better: the better of the two is taken.
+For a shuffled release the windows' own epsilon is as large as the release among so many records allows.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
-from versadp.errors import ParameterError
+from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Spec, Window
 from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
 from versadp.release.mechanism import Mechanism
+from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.schema import Dates
 
 if TYPE_CHECKING:
@@ -51,15 +51,60 @@ def windows(
     """
     if goal.epsilon is None or goal.delta is None:
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
+    if groups is not None:
+        return _made(schema, goal, unit, shuffled, groups, width=width)
+    return best_layout(compare_layouts(schema, goal, unit, shuffled, width=width))
+
+
+def compare_layouts(
+    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, *, width: float = 1.0
+) -> list[Layout]:
+    """Return what each layout of windows costs at a target, in the order of `layouts`.
+
+    For an attribute every window has all of epsilon, so that one a column is best, and is not compared, unless a
+    shuffle hides one joint window better.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema, privacy
+    >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
+    >>> for each in compare_layouts(schema, privacy.target(4.0, 0.0), "record"):
+    ...     print(each.name, round(each.cost, 2))
+    one joint window 1.75
+    one window a column 3.63
+    """
+    found = []
+    for name, groups in layouts(schema, unit).items():
+        if unit == "attribute" and name != EACH and (name != JOINT or shuffled is None or not goal.delta):
+            continue
+        try:
+            mechanism = _made(schema, goal, unit, shuffled, groups, width=width)
+        except (InfeasibleError, ParameterError) as refusal:
+            found.append(Layout(name, groups, math.inf, refused=str(refusal)))
+            continue
+        found.append(Layout(name, groups, layout_cost(mechanism), mechanism))
+    return found
+
+
+def best_layout(found: list[Layout]) -> Mechanism:
+    """Return the mechanism of the layout that costs least; raise what was said of the first if there is none."""
+    best = min(found, key=lambda each: each.cost)
+    if best.mechanism is None:
+        best = next((each for each in found if each.mechanism is not None), found[0])
+    if best.mechanism is None:
+        message, _, hint = best.refused.partition("\n  hint: ")
+        raise InfeasibleError(message, hint=hint or None)
+    return best.mechanism
+
+
+def _made(schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float) -> Mechanism:
+    assert goal.epsilon is not None
+    assert goal.delta is not None
     aim = replace(goal, unit=unit, shuffled=shuffled)
-    make = partial(_mechanism, schema, _shares(schema, unit, groups), aim, width=width)
+    make = partial(_mechanism, schema, _shares(unit, groups), aim, width=width)
     if shuffled is None or not goal.delta:  # all others may by chance be unlike: a shuffle adds nothing to pure
         return _settled(make, goal.epsilon, goal.delta)
-    found = [_among_others(make, goal.epsilon, goal.delta)]
-    if groups is None and unit == "attribute" and len(schema.private) > 1:
-        joint = partial(_mechanism, schema, _shares(schema, "record", None), aim, width=width)
-        found.append(_among_others(joint, goal.epsilon, goal.delta))
-    return min(found, key=_cost)
+    return _among_others(make, goal.epsilon, goal.delta)
 
 
 def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Mechanism:
@@ -90,12 +135,6 @@ def _among_others(make: Callable[[float], Mechanism], epsilon: float, delta: flo
     return make(solve_parameter(profile_of, aim, low, min(max(most, low), EPSILONS[1]), tolerance=1e-6))
 
 
-def _cost(mechanism: Mechanism) -> float:
-    """Return the mean log of the variance inflation of means and shares."""
-    inflation = [math.log(value) for block in mechanism.blocks for value in block.inflation().values()]
-    return sum(inflation) / len(inflation)
-
-
 def _mechanism(
     schema: Schema, shares: Shares, aim: Target, epsilon: float, delta: float = 0.0, *, width: float = 1.0
 ) -> Mechanism:
@@ -120,11 +159,8 @@ def _times(width: float, points: int, column: Any) -> int:
     return max(1, 2 * round((width * points - 1) / 2) + 1 if isinstance(column, Dates) else round(width * points))
 
 
-def _shares(schema: Schema, unit: str, groups: Any) -> Shares:
+def _shares(unit: str, groups: Any) -> Shares:
     """Return the groups of columns that get a window each, with their share of epsilon: all of it for an attribute."""
-    if groups is None:
-        names = [schema.private] if unit == "record" else [(name,) for name in schema.private]
-        return dict.fromkeys(names, 1.0)
     if unit == "attribute" and isinstance(groups, Mapping):
         raise ParameterError(
             "weights share out the epsilon of a record; of an attribute every window has all of it",

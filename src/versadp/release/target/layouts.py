@@ -1,0 +1,145 @@
+"""Which columns share a window: candidate layouts, and the criterion by which `calibrate` chooses among them.
+
+For values spread evenly over their domain, with kappa the probability that a block is kept, and a_j and b_j the second
+moments of a released column (centred, over that of the data) when it is kept and when it is redrawn, noise multiplies
+the variance of
+
+    a mean, or a level's share      (kappa a_j + (1 - kappa) b_j)/kappa²
+    a second moment                 var(psi2)/(0.8 s⁴), numbers only (`noise/cost.py`)
+    a slope of two private columns  (kappa a_j a_l + (1 - kappa) b_j b_l)/kappa² in one block, or the product of the two
+                                    means' factors in different blocks; for independent columns
+
+and a slope of a public response is `noise/cost.py`'s. The criterion is the geometric mean of the factors in standard
+errors: within each column over its mean, its second moment and its slopes (the geometric mean of those on all other
+columns), then over columns. It depends on schema and target alone. The number of records multiplies raw and noisy
+variances alike and cancels, except for a shuffle, where it decides the local epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from versadp.noise.cost import EVEN
+from versadp.noise.window import WindowBlock
+from versadp.schema import Categorical
+
+if TYPE_CHECKING:
+    from versadp.release.mechanism import Mechanism
+    from versadp.schema import Schema
+
+EACH, JOINT, APART = "one window a column", "one joint window", "numbers and categories apart"
+MOST_GROUPS = 4  # layouts of 2, 3 and 4 windows are compared, and one of about two columns a window
+NUMBER, NULLABLE_NUMBER = 5.0, 6.0  # windows in a number's outputs, (1 + c)/c and (1 + 2c)/c at c = 1/4
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One of the layouts that were compared.
+
+    Attributes
+    ----------
+    name : str
+    groups : list or mapping
+        As `calibrate(groups=)` takes it.
+    cost : float
+        The criterion: by how much noise multiplies standard errors, as a geometric mean; infinite if there is none.
+    mechanism : Mechanism, optional
+    refused : str
+        Why there is no mechanism of this layout.
+    """
+
+    name: str
+    groups: Any
+    cost: float
+    mechanism: Mechanism | None = None
+    refused: str = ""
+
+
+def layouts(schema: Schema, unit: str) -> dict[str, Any]:
+    """Return the layouts that are compared, by name, as `calibrate(groups=)` takes them.
+
+    Columns are dealt out, the most expensive first, to the group with the least sum of log outputs; epsilon is shared
+    out in proportion to that sum.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Categorical, Schema
+    >>> schema = Schema({"a": Bounded(0, 1), "b": Bounded(0, 1), "c": Categorical(["x", "y"])})
+    >>> for name, groups in layouts(schema, "record").items():
+    ...     print(name, list(groups))
+    one joint window [('a', 'b', 'c')]
+    one window a column ['a', 'b', 'c']
+    numbers and categories apart [('a', 'b'), ('c',)]
+    2 windows [('a',), ('b', 'c')]
+    """
+    names = schema.private
+    out: dict[str, Any] = {JOINT: [names]} if len(names) > 1 else {}
+    out[EACH] = list(names)
+    burden = {name: _burden(schema.columns[name]) for name in names}
+    kinds = [tuple(n for n in names if (n in schema.categorical) is flag) for flag in (False, True)]
+    if all(kinds) and len(names) > 2:
+        out[APART] = kinds
+    for count in sorted({2, 3, MOST_GROUPS, math.ceil(len(names) / 2)}):
+        if count < len(names):
+            groups: list[list[str]] = [[] for _ in range(count)]
+            for name in sorted(names, key=lambda n: -burden[n]):
+                min(groups, key=lambda g: sum(burden[n] for n in g)).append(name)
+            out[f"{count} windows"] = [tuple(n for n in names if n in group) for group in groups]
+    if unit == "record":  # an attribute's windows have all of epsilon each
+        for name in set(out) - {JOINT, EACH}:
+            out[name] = {group: sum(burden[n] for n in group) for group in out[name]}
+    return out
+
+
+def _burden(column: Any) -> float:
+    """Return the log of the number of windows among a column's outputs."""
+    if isinstance(column, Categorical):
+        return math.log(column.outcomes)
+    return math.log(NULLABLE_NUMBER if column.nullable is True else NUMBER)
+
+
+def layout_cost(mechanism: Mechanism) -> float:
+    """Return the criterion for a mechanism of windows; infinite where a block keeps nothing.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema, calibrate
+    >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
+    >>> [round(layout_cost(calibrate(schema, epsilon=4, groups=g)), 2) for g in ([schema.private], schema.private)]
+    [1.75, 3.63]
+    """
+    state: dict[str, tuple[WindowBlock, float, float, float, float]] = {}
+    for block in mechanism.blocks:
+        assert isinstance(block, WindowBlock)
+        if not block.kept:
+            return math.inf
+        costs = block.decoders()
+        for name in block.columns:
+            kept, drawn = _moments(block, name)
+            second = costs[name].second / (0.8 * EVEN**4) if name in costs else 0.0
+            slope = costs[name].slope ** 2 if name in costs else block.keep**-2
+            state[name] = (block, kept, drawn, second, slope)
+    mean = {n: (b.keep * kept + (1 - b.keep) * drawn) / b.keep**2 for n, (b, kept, drawn, _, _) in state.items()}
+    total = 0.0
+    for name, (block, kept, drawn, second, public) in state.items():
+        slopes = [math.log(public)] if mechanism.schema.public or len(state) == 1 else []
+        for other, (beside, its_kept, its_drawn, _, _) in state.items():
+            if other == name:
+                continue
+            k = block.keep
+            joint = (k * kept * its_kept + (1 - k) * drawn * its_drawn) / k**2
+            slopes.append(math.log(joint if beside is block else mean[name] * mean[other]))
+        logs = [math.log(mean[name]), sum(slopes) / len(slopes)] + ([math.log(second)] if second else [])
+        total += sum(logs) / len(logs)
+    return math.exp(total / len(state) / 2)
+
+
+def _moments(block: WindowBlock, name: str) -> tuple[float, float]:
+    """Return a and b of a column: second moments when it is kept and when it is redrawn, over that of the data."""
+    j = block.columns.index(name)
+    if block.category[j]:
+        return 1.0, 1.0
+    m, w = block.last[j], block.window[j]
+    return 1 + (w**2 - 1) / m**2, ((m + w) ** 2 - 1) / m**2
