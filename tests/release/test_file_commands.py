@@ -68,7 +68,7 @@ def test_the_whole_story(place):
     assert "people were released before" in result.output
     result = run("append", place / "out", place / "older.parquet", "--again", "charge", "--format", "csv")
     assert result.output.splitlines()[0] == "new,skipped,charged"
-    result = run("finalize", place / "out")
+    result = run("finalize", place / "out", "--yes")
     assert "destroyed" in result.output
     assert run("append", place / "out", place / "more.parquet").exit_code == 2
 

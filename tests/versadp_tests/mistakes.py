@@ -477,7 +477,7 @@ COMMANDS = {
     "release no data": "release {nothing} --schema {schema_toml} --out {out} --state {state} --epsilon 4",
     "append nothing": "append {nothing} {people_csv} --state {state}",
     "append plain": "append {plain} {people_csv} --state {state}",
-    "finalize plain": "finalize {plain} --state {state}",
+    "finalize plain": "finalize {plain} --state {state} --yes",
     "audit nothing": "audit {nothing}",
     "audit plain": "audit {plain}",
     "no such command": "fitt {released} 'y ~ age'",

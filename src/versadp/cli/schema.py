@@ -19,12 +19,19 @@ def schema() -> None:
 @schema.command("init", epilog="Example: versadp schema init people.parquet --out schema.toml")
 @click.argument("data", type=Place(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Write to a file; default: print.")
-def init(data: Path | str, out: Path | None) -> None:
+@click.option(
+    "--header",
+    type=click.Choice(["auto", "yes", "no"]),
+    default="auto",
+    show_default=True,
+    help="Whether the first line of a CSV file has the names of its columns; no: column_1, column_2, ...",
+)
+def init(data: Path | str, out: Path | None, header: str) -> None:
     """Write a schema with the columns of DATA and their bounds left to fill in.
 
     Bounds and levels are never read off the data, which would leak them: fill in what the columns can hold.
     """
-    text = draft_schema(data)
+    text = draft_schema(data, header=header)
     if out is None:
         click.echo(text, nl=False)
         return

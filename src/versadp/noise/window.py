@@ -392,7 +392,9 @@ class WindowBlock(Block):
 
     def blanket(self) -> Blanket | None:
         """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
-        return Blanket(math.log(self.ratio) * (1 + 2**-50), self.share, sum(self.outputs) / WORDS)
+        from versadp.privacy.curves.discrete import log_up
+
+        return Blanket(log_up(self.ratio), self.share, sum(self.outputs) / WORDS)
 
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return opposite corners, or corners that differ in one column; what is missing is opposite to all values."""

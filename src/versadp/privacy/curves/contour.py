@@ -18,6 +18,14 @@ It is evaluated in three steps, each of which can only add:
 `E(S)₊ / n` falls with n, so it is at most `E(S)₊` of a single term. That is taken where a few terms are so much larger
 than the rest that the integral would need very many points: there others hide nothing anyway.
 
+**Every result is convex in e^ε, falls, and is at most 1.** Where single terms are large beside the spread of S, the
+second step may add very much at one epsilon and little at the next. There the bound is found at all nodes of a fixed
+grid, and what is used is the lower convex envelope, in e^ε, of these points and of 0 at `last`. It is a bound: let D be
+the true delta, convex in k = e^ε, and v_i >= D(k_i). Any point of the envelope lies on a chord between two of the
+points, at k = w k_i + (1-w) k_j, and ``w v_i + (1-w) v_j >= w D(k_i) + (1-w) D(k_j) >= D(k)``. No v_i is negative and
+the last is 0, so the envelope ends at its minimum and, being convex, never rises; its first value is at most 1. The
+points are the same whatever was asked before, and so is the envelope.
+
 Smearing costs ``(h/sd)² z²/2`` of the value where 0 lies z standard deviations above the mean of S: 3e-4 where delta
 is 1e-12. The others cost less than 1e-11. Rounding is bounded term by term, and is added.
 """
@@ -39,6 +47,8 @@ _LEAST_TILT = 3.0  # θ in standard deviations: below it the terms k < 0 of Pois
 _ROUNDING = 64 * float(np.finfo(float).eps)  # of a few operations, generously
 _LARGEST_POWER, _LARGEST_PEAK = 300.0, 40.0  # of e: of a tilted term, and of the integrand at the least θ
 _MOST = 100_000  # points of the sum for the integral
+_LARGE, _WRAP = 0.25, 4.0  # of a term, in spreads: beyond which the envelope is used; by how many the period is longer
+_FEW = 128  # nodes of the envelope: their chords cost 2% of the value where delta falls as that of a normal sum
 _TINY = 1e-300  # what underflows is not nothing
 _STEP, _FARTHEST = 0.025, 9.0  # of the nodes, in standard deviations; beyond the last delta is below 1e-18
 
@@ -86,10 +96,19 @@ class Terms:
         ends = np.unique(cell)
         for i in np.union1d(ends, ends + 1).tolist():
             if np.isnan(known[i]):
-                found = _Contour(self, 1 + nodes[i]).sum()
-                known[i] = found if found <= 1 else 1.0  # what is no number protects nothing
+                known[i] = self._bound(float(nodes[i]))
         width, drop = nodes[cell + 1] - nodes[cell], known[cell] - known[cell + 1]
         return known[cell] - (at - nodes[cell]) / width * drop, drop / width
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether single terms are large beside the spread, so that the bound at single nodes may be far too large."""
+        return not float(np.max(self.x0 - self.x1)) <= _LARGE * self.spread
+
+    def _bound(self, node: float) -> float:
+        """Return the bound at one node."""
+        found = _Contour(self, 1 + node).sum()
+        return found if found <= 1 else 1.0  # what is no number protects nothing
 
     @property
     def kinks(self) -> Array:
@@ -104,7 +123,43 @@ class Terms:
         nodes = np.append(np.expm1(2 * np.arctanh(tanh[tanh < math.tanh(self.last / 2)])), math.expm1(self.last))
         known = np.full(len(nodes), np.nan)
         known[-1] = 0.0
-        return nodes, known
+        if not self.uneven:
+            return nodes, known
+        nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _FEW).round().astype(np.intp))]
+        values = np.array([*(self._bound(node) for node in nodes[:-1].tolist()), 0.0])
+        corners = lower_envelope(nodes, values)
+        return nodes[corners], values[corners]
+
+
+def lower_envelope(x: Array, y: Array) -> NDArray[np.intp]:
+    """Return which points are corners of the largest convex function below all of them.
+
+    Parameters
+    ----------
+    x : ndarray
+        Increasing.
+    y : ndarray
+        One value per x.
+
+    Returns
+    -------
+    ndarray
+        Indices, increasing; the first and the last point are among them.
+
+    Examples
+    --------
+    >>> lower_envelope(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 0.3, 0.8, 0.0]))
+    array([0, 1, 3])
+    """
+    corners: list[int] = []
+    for i in range(len(x)):
+        while len(corners) > 1:
+            before, last = corners[-2:]
+            if (y[last] - y[before]) / (x[last] - x[before]) < (y[i] - y[last]) / (x[i] - x[last]):
+                break
+            corners.pop()
+        corners.append(i)
+    return np.array(corners, dtype=np.intp)
 
 
 class _Contour:
@@ -152,7 +207,10 @@ class _Contour:
         terms, theta, smear = self.terms, self.theta, self.smear
         alone = max(terms.spread * float(np.sum(terms.mass * np.maximum(self.values, 0.0))) * (1 + _ROUNDING), _TINY)
         out = theta * self.sd
-        step = 2 * math.pi / (self.sd * max(8.5, min(out, 8.5) / 2 + 32 / out))
+        period = self.sd * max(8.5, min(out, 8.5) / 2 + 32 / out)
+        if not terms.uneven:  # sums further out than a normal one would be
+            period += _WRAP * max(float(self.values.max()), 0.0)
+        step = 2 * math.pi / period
         if smear * step * _MOST < _CUT:
             return alone
         t = step * np.arange(1.0 + math.ceil(_CUT / (smear * step)))

@@ -151,6 +151,34 @@ def identity() -> PrivacyProfile:
     return Discrete((0.0,), (1.0,), "nothing published")
 
 
+def log_up(ratio: Fraction, units: int = 1) -> float:
+    """Return the logarithm of a ratio, rounded up: `log1p` of the exact excess where the ratio is close to 1.
+
+    A fraction is converted with a relative error of 2^-53. Of `ratio - 1 = x` this is at most 2^-53 of log(1 + x) too,
+    since ``x / (1 + x) <= log(1 + x)``; of a ratio from 2 on it is at most 2^-52 of its log. The logarithm adds at
+    most 2^-51, the product 2^-53: together less than `ULP` = 2^-50, by which the result is raised.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        At least 1.
+    units : int
+        How many times `ULP` to add, at least 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> log_up(1 + Fraction(1, 10**20)) >= 1e-20
+    True
+    """
+    value = math.log1p(ratio - 1) if ratio < 2 else math.log(ratio)
+    return value * (1 + units * ULP)
+
+
 def keep_or_redraw(keep: float, share: float, ratio: Fraction) -> PrivacyProfile:
     """Return the profile of noise that keeps a record up to a window of outputs, and else draws any output.
 
@@ -182,6 +210,6 @@ def keep_or_redraw(keep: float, share: float, ratio: Fraction) -> PrivacyProfile
     apart, low = min(share, 1 - share), 1 - keep
     if not apart:
         return Discrete((0.0,), (1.0,), title)
-    loss = math.log(ratio) * (1 + 4 * ULP)
+    loss = log_up(ratio, 4)
     mass = apart * (keep / share + low) * (1 + 8 * ULP)
     return Discrete((-loss, 0.0, loss), (apart * low, max(1 - mass - apart * low, 0.0), mass), title)

@@ -26,7 +26,7 @@ from versadp.release.folder.manifest import MANIFEST
 from versadp.release.ledger.digests import TAGGED
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.row_store import Pile
-from versadp.release.ledger.state import State
+from versadp.release.ledger.state import State, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,8 +102,11 @@ def append_file(
             "a release without an id column cannot be appended to: nobody can tell who is in it already",
             hint='name the column that identifies people in the schema: id = "..."',
         )
-    feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
-    with writing(), State(home_of(place, state)) as opened:
+    with writing():
+        home = home_of(place, state)
+        prepare(home, make=False)
+    feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
+    with writing(), State(home) as opened:
         name = _open(opened, place).name
         if restart and opened.ledger.histories[name].running is not None:
             give_up(opened, name, scratch_of(place, name))

@@ -1,21 +1,31 @@
 """The draft of a schema: columns and their types, with everything about their content left to the provider.
 
 Bounds and levels are facts about the world that the provider declares. Read off the data they would be facts about the
-data, and would leak: so only names and types are looked at, and the draft is not valid until it is filled in.
+data, and would leak: so only names and types are looked at, and the draft is not valid until it is filled in. The first
+lines of a text file are read to tell a header from a record, and dates from other text.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from versadp.errors import DataError
+from versadp.errors import DataError, ParameterError
+from versadp.release.files.headers import header_doubts, is_iso_date
 from versadp.release.files.sources import open_source
+from versadp.release.object_store import Stored
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from versadp.release.files.sources import InputFiles
+
+_LINES = 1000  # of a text file, read to tell a header from a record
 
 _HEAD = """\
 # What the columns are. Fill in every ... below; they are declared, never read off the data, which would leak it.
@@ -28,18 +38,27 @@ _HEAD = """\
 # Where values of a private column may be missing, add nullable = true; it is then private who is missing.
 # A column that identifies people is never released. Name it here, and remove its entry below:
 # id = "..."
+# Can one person have several rows? The guarantee is for a row: without an id that question cannot be checked.
 # If you release files about other people too, name these; each population has a ledger of its own:
 # population = "..."
 """
 
+_HEADLESS = """\
+# The file has no header: before `versadp release`, write this line at its top, or better names here and there:
+#   {names}
+"""
 
-def draft_schema(data: str | Path) -> str:
+
+def draft_schema(data: str | Path, *, header: str = "auto") -> str:
     """Return the text of a schema file with the columns of a data file.
 
     Parameters
     ----------
     data : str or Path
         A Parquet, CSV or Arrow file, or a folder of Parquet files.
+    header : {"auto", "yes", "no"}
+        Whether the first line of a text file has the names of its columns. "auto" refuses a first line that may be a
+        person's record, whose values would become names; "no" names the columns column_1, column_2 and so on.
 
     Examples
     --------
@@ -56,13 +75,55 @@ def draft_schema(data: str | Path) -> str:
     type = "categorical"
     levels = ["...", "..."]
     """
-    columns = open_source(data).columns
-    parts = [_HEAD]
+    if header not in {"auto", "yes", "no"}:
+        raise ParameterError("header must be 'auto', 'yes' or 'no'")
+    source = open_source(data)
+    columns, parts = source.columns, [_HEAD]
+    if source.kind in {"CSV", "TSV"}:
+        lines = _first_lines(source)
+        if header == "auto":
+            _refuse_headless(source, lines)
+        types = [_text_kind(kind, lines[1:], at) for at, kind in enumerate(columns.types)]
+        names = [f"column_{number}" for number in range(1, len(types) + 1)] if header == "no" else columns.names
+        columns = pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)])
+        if header == "no":
+            parts.append(_HEADLESS.format(names=",".join(names)))
+    elif header == "no":
+        raise ParameterError(f"a file of {source.kind} has the names of its columns", hint="leave header out")
     for name, kind in zip(columns.names, columns.types, strict=True):
         if not name.isprintable() or not name or columns.names.count(name) > 1:
             raise DataError("a column has no name, an unprintable one, or one that another has too", hint="rename it")
         parts.append(f"[columns.{json.dumps(name, ensure_ascii=False)}]\n{_entry(kind)}")
     return "\n".join(parts)
+
+
+def _first_lines(source: InputFiles) -> list[list[str]]:
+    """Return the first lines of a text file, cell by cell."""
+    (path,) = source.files
+    with path.open() if isinstance(path, Stored) else path.open("rb") as raw:
+        file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+        lines = csv.reader(file, delimiter="\t" if source.kind == "TSV" else ",")
+        try:
+            return list(islice((line for line in lines if line), _LINES))
+        except csv.Error:
+            raise DataError(f"{path.name} cannot be read as {source.kind}", hint="mend its quotes") from None
+
+
+def _refuse_headless(source: InputFiles, lines: list[list[str]]) -> None:
+    """Refuse a text file whose first line may be a person's record: its values would become names of columns."""
+    doubts = header_doubts(lines[0], lines[1:]) if lines else None
+    if doubts is not None:
+        raise DataError(
+            f"the first line of {source.files[0].name} may be a person's record and no header: {doubts}",
+            hint="without a header give --header no (header='no'), which names the columns column_1, column_2, ...; "
+            "if it is a header, rename the columns, or give --header yes (header='yes')",
+        )
+
+
+def _text_kind(kind: pa.DataType, rows: list[list[str]], at: int) -> pa.DataType:
+    """Return the type of a column of a text file: text is dates if all of the first lines are, as in 1990-01-31."""
+    cells = [row[at] for row in rows if at < len(row) and row[at].strip()]
+    return pa.date32() if pa.types.is_string(kind) and cells and all(map(is_iso_date, cells)) else kind
 
 
 def _entry(kind: pa.DataType) -> str:

@@ -8,11 +8,13 @@ could stand in either order are the same. Such an order tells what is in the rec
 
 DuckDB runs here, on a file of its own or on Parquet and CSV files that a query names; PostgreSQL is reached through
 ADBC. What a database says when something goes wrong may show values, or a password, and is not repeated.
+
+DuckDB sorts on the disk what does not fit into memory. These are raw values: they go into the state folder and nowhere
+else (`release/spill.py`), and without a state folder a query has to fit into memory.
 """
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +26,8 @@ import pyarrow.compute as pc
 from versadp import inputs
 from versadp.errors import DataError, ParameterError, VersadpError
 from versadp.release.files.formats import text_types
+from versadp.release.ledger.state import prepare
+from versadp.release.spill import spill_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,12 +97,13 @@ class Rows:
     rows: int | None
     _order: str
     _omitted: tuple[str, ...]
+    _home: Path | None = None
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Yield the records in batches of at most `rows`, each with the share of the whole that is then read."""
         done = 0
         with _Asking():
-            for batch in _asked(self.query, _select("*", self.query, self._order), rows):
+            for batch in _asked(self.query, _select("*", self.query, self._order), rows, self._home):
                 for start in range(0, batch.num_rows, rows):
                     own = _cast(batch.slice(start, rows), self.columns)
                     done += own.num_rows
@@ -110,11 +115,19 @@ class Rows:
             )
 
 
-def open_query(query: Query, schema: Schema | None = None) -> Rows:
-    """Ask a query for its columns and for how many rows it has, and for none of them."""
+def open_query(query: Query, schema: Schema | None = None, home: Path | None = None) -> Rows:
+    """Ask a query for its columns and for how many rows it has, and for none of them.
+
+    Parameters
+    ----------
+    query : Query
+    schema : Schema, optional
+    home : Path, optional
+        The state folder, where DuckDB may sort on the disk; made if it is not there. By default nothing is written.
+    """
     with _Asking():
-        plain = next(_asked(query, _select("*", query, "LIMIT 0"), 1)).schema
-        counted = next(_asked(query, _select("count(*) AS n", query), 1))
+        plain = next(_asked(query, _select("*", query, "LIMIT 0"), 1, home)).schema
+        counted = next(_asked(query, _select("count(*) AS n", query), 1, home))
     names = plain.names
     if len(set(names)) != len(names):
         raise DataError("the query gives two columns of one name", hint="name them: SELECT a.x AS x, b.x AS other")
@@ -125,7 +138,7 @@ def open_query(query: Query, schema: Schema | None = None) -> Rows:
     own = None if schema is None else schema.id
     by = [own] if own is not None and own in names else columns.names
     order = "ORDER BY " + ", ".join('"' + name.replace('"', '""') + '"' for name in by)
-    return Rows(query, columns, int(counted.column(0)[0].as_py()), order, omitted)
+    return Rows(query, columns, int(counted.column(0)[0].as_py()), order, omitted, home)
 
 
 def _select(what: str, query: Query, how: str = "") -> str:
@@ -154,26 +167,32 @@ def _cast(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(out, schema=columns)
 
 
-def _asked(query: Query, text: str, rows: int) -> Iterator[pa.RecordBatch]:
+def _asked(query: Query, text: str, rows: int, home: Path | None) -> Iterator[pa.RecordBatch]:
     """Yield what a database answers; a first batch without rows tells the columns where there are none."""
-    ask = _postgresql if query.database.startswith(SERVERS) else _duckdb
-    return ask(query.database, text, rows)
+    if query.database.startswith(SERVERS):
+        yield from _postgresql(query.database, text)
+    elif home is None:
+        yield from _duckdb(query.database, text, rows, "")
+    else:
+        prepare(home, make=True)
+        with spill_folder(home) as scratch:
+            yield from _duckdb(query.database, text, rows, str(scratch))
 
 
-def _duckdb(database: str, text: str, rows: int) -> Iterator[pa.RecordBatch]:
+def _duckdb(database: str, text: str, rows: int, scratch: str) -> Iterator[pa.RecordBatch]:
+    """Yield what DuckDB answers; it sorts on the disk in the folder `scratch`, or not at all if that is empty."""
     try:
         import duckdb
     except ImportError:
         raise ParameterError("DuckDB is not installed", hint=_INSTALL) from None
     if database != ":memory:" and not Path(database).is_file():
         raise DataError(f"there is no database {Path(database).name!r}", hint="give a DuckDB file")
-    with tempfile.TemporaryDirectory(prefix="versadp-") as scratch:  # for what does not fit into memory: ours alone
-        settings: dict[str, Any] = {"temp_directory": scratch, "memory_limit": MEMORY}
-        with closing(duckdb.connect(database, read_only=database != ":memory:", config=settings)) as connection:
-            yield from _batches(connection.sql(text).to_arrow_reader(rows))
+    settings: dict[str, Any] = {"temp_directory": scratch, "memory_limit": MEMORY}
+    with closing(duckdb.connect(database, read_only=database != ":memory:", config=settings)) as connection:
+        yield from _batches(connection.sql(text).to_arrow_reader(rows))
 
 
-def _postgresql(database: str, text: str, rows: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG001 - the driver says how many
+def _postgresql(database: str, text: str) -> Iterator[pa.RecordBatch]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:

@@ -124,7 +124,7 @@ def release_file(
             "rows of a query come in an order that tells what is in them, and cannot keep it",
             hint="leave out keep-order",
         )
-    feed = Feed(open_fitting(data, mechanism.schema), batch_rows, engine, progress)
+    feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
     charge = charge_of(mechanism, target)
     if not shuffle:
         KEPT.check(mechanism)

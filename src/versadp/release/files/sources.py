@@ -228,13 +228,16 @@ def _held(source: Source) -> Source:
     return HeldToItsWord(source)
 
 
-def open_fitting(data: str | Path | Query | Source, schema: Schema) -> Source:
-    """Look at files, or ask a query, and refuse, before anything is done, columns that do not fit the schema."""
+def open_fitting(data: str | Path | Query | Source, schema: Schema, home: Path | None = None) -> Source:
+    """Look at files, or ask a query, and refuse, before anything is done, columns that do not fit the schema.
+
+    A query may sort on the disk in the state folder `home`.
+    """
     source: Source
     if isinstance(data, Source):
         source = _held(data)
     else:
-        source = open_query(data, schema) if isinstance(data, Query) else open_source(data, schema)
+        source = open_query(data, schema, home) if isinstance(data, Query) else open_source(data, schema)
     try:
         read_table(source.columns.empty_table(), schema)
     except pa.ArrowException:  # there are types of which arrow makes no table

@@ -4,6 +4,7 @@
     ledger.sqlite   what was done (`ledger.py`), and anchor.json
     ledger.key      256 random bits; its presence says that the ledger was once complete
     release-*.key   256 random bits a release
+    spill-*         raw values that a database is sorting (`spill.py`)
 
 The key of the ledger is made last. So a folder with a key and without a ledger has lost it, and is refused, and one
 with a ledger and without a key was never used, or its key was destroyed.
@@ -25,6 +26,7 @@ from versadp.release.atomic_write import create, destroy, replace
 from versadp.release.ledger.database import connect
 from versadp.release.ledger.entries import Create
 from versadp.release.ledger.ledger import ANCHOR, LEDGER, Ledger
+from versadp.release.spill import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +56,7 @@ class State:
         self.folder = folder
         self._lock: sqlite3.Connection | None = None
         self.ledger: Ledger
-        _prepare(folder, make=make)
+        prepare(folder, make=make)
         self._take_lock()
         try:
             self._key = self._open_key(make=make)
@@ -167,13 +169,14 @@ class State:
         return first
 
     def _sweep(self) -> None:
-        """Destroy keys that a crash left without a release, and those of releases that are over."""
+        """Destroy keys that a crash left without a release, and of releases that are over; remove spilled values."""
         for path in self.folder.glob("release-*.key"):
             history = self.ledger.histories.get(path.stem.removeprefix("release-"))
             if history is None or history.over:
                 destroy(path)
         for path in self.folder.glob(".*.tmp"):
             destroy(path)
+        sweep(self.folder)
 
 
 def read_secrets(folder: Path, release: str, check: str) -> tuple[bytes, bytes]:
@@ -209,7 +212,7 @@ def _read_key(path: Path, digest_key: bytes, check: str) -> bytes:
     return check_key(secret)
 
 
-def _prepare(folder: Path, *, make: bool) -> None:
+def prepare(folder: Path, *, make: bool) -> None:
     """Make the folder, or check that it is one that only its owner can read."""
     if make and not folder.exists():
         for each in (folder.parent, folder):

@@ -61,8 +61,10 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     released : bool
         True for a table that has been released already: it has no id column.
     """
-    data, kind = _open(frame)
     wanted = list(schema.columns) if released or schema.id is None else [schema.id, *schema.columns]
+    if isinstance(frame, pa.Table):  # first: a file without a header may have a person's values as repeated names
+        _check_columns([name for name in frame.column_names if name in wanted], wanted, ())
+    data, kind = _open(frame)
     _check_columns(data.columns, wanted, () if released else schema.omitted)
     private: dict[str, NDArray[Any]] = {}
     public: dict[str, pa.Array] = {}
@@ -166,9 +168,10 @@ def _check_columns(found: list[str], wanted: list[str], omitted: tuple[str, ...]
     missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted and name not in omitted]
     if missing:
-        raise DataError(
-            f"missing columns: {', '.join(map(repr, missing))}", hint="the table needs every column of the schema"
-        )
+        hint = "the table needs every column of the schema"
+        if len(missing) == len(wanted):
+            hint += "; has the file a first line with the names of its columns?"
+        raise DataError(f"missing columns: {', '.join(map(repr, missing))}", hint=hint)
     if extra:
         raise DataError(
             f"columns that the schema does not know: {', '.join(map(repr, map(str, extra)))}",
