@@ -10,8 +10,8 @@ second moment `1/12 + c²/12` and a redrawn one `(1 + c)²/12`, which gives the 
 x_j x_l in closed form. A narrow window is kept seldom, a wide one says little: the rule takes the c for which the
 product of the variances of a mean and of a second moment (x² alone, x_j x_l jointly) is least.
 
-With a delta, `kappa = (delta + f (e^eps - 1)) / (1 + f (e^eps - 1))` is at least delta however narrow the window, so that
-the product has a second minimum where the window vanishes and kappa is delta. The least of both is taken.
+With a delta, `kappa = (delta + f (e^eps - 1)) / (1 + f (e^eps - 1))` is at least delta however narrow the window,
+so that the product has a second minimum where the window vanishes and kappa is delta. The least of both is taken.
 """
 
 from __future__ import annotations
