@@ -265,3 +265,11 @@ def test_mean_is_not_lost_among_very_many_records():
     found = vdp.plan(TWO, epsilon=0.1, rows=100_000_000)
     assert not any("lost: the mean" in word for word in found.warnings)
     assert any("Likely lost: the mean of age" in word for word in vdp.plan(TWO, epsilon=0.1, rows=10_000).warnings)
+
+
+@pytest.mark.parametrize("goal", [{"epsilon": 4}, {"epsilon": 1, "delta": 1e-6, "shuffled": 50_000}])
+def test_lines_of_plan_are_at_most_100_wide_with_long_names(goal):
+    columns = {f"a_rather_long_name_of_a_column_of_this_schema_number_{j}": vdp.Bounded(0, 1) for j in range(4)}
+    columns["region_of_residence_at_the_time_of_the_interview_" + "x" * 80] = vdp.Categorical(["n", "s"])
+    lines = str(vdp.plan(vdp.Schema(columns), **goal, rows=60_000)).splitlines()
+    assert max(map(len, lines)) <= 100

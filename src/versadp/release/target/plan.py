@@ -8,7 +8,6 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
-from versadp.display.tables import render
 from versadp.errors import ParameterError
 from versadp.noise.block import UNITS, check_unit
 from versadp.privacy import target
@@ -16,6 +15,7 @@ from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
 from versadp.release.target.calibrate import calibrate, variance_inflation
 from versadp.release.target.candidate import LAPLACE, Candidate, candidates
 from versadp.release.target.layouts import EACH, JOINT, Layout
+from versadp.release.target.text import fitted_lines, fitted_table
 from versadp.release.target.usefulness import ADVICE, useless
 from versadp.release.target.windows import compare_layouts
 
@@ -116,24 +116,26 @@ class Plan:
         parts = [f"Candidates for protecting one {self.unit}:"]
         for title, rows in self._sections().items():
             titled = [{title: row["fact"]} | {name: row[name] for name in row if name != "fact"} for row in rows]
-            parts.append(render(titled))
+            parts.append(fitted_table(titled))
         parts += [f"{each.name}: not possible: {each.refused}" for each in self.candidates if each.mechanism is None]
         parts += [_served(each) for each in self.candidates if each.mechanism is not None]
         parts.append(f"The default is {self.default}: {self.why}.")
         if len(self.layouts) > 1:
             words = "Layouts compared (standard errors of means, second moments and slopes, times raw, on average)"
-            parts.append(f"{words}:\n\n{render([_shown(each) for each in self.layouts])}")
+            parts.append(f"{words}:\n\n{fitted_table([_shown(each) for each in self.layouts])}")
         if len(self.columns) > 1:
-            parts.append(f"What each numeric column more costs (standard errors, times raw):\n\n{render(self.columns)}")
+            parts.append(
+                f"What each numeric column more costs (standard errors, times raw):\n\n{fitted_table(self.columns)}"
+            )
         if self.bounds:
             words = "Bounds are the budget (standard errors, times raw; standard deviations in widths)"
-            parts.append(f"{words}:\n\n{render(self.bounds)}")
+            parts.append(f"{words}:\n\n{fitted_table(self.bounds)}")
         parts += self.warnings
         parts.append(
-            "Standard errors are those of the plain corrections, for values spread evenly over their bounds and an\n"
-            "R² of ½; for Laplace noise method 'efficient' does better. A median is to a twentieth of the width."
+            "Standard errors are those of the plain corrections, for values spread evenly over their bounds and\n"
+            "an R² of ½; for Laplace noise method 'efficient' does better. A median is to a twentieth of the width."
         )
-        return "\n\n".join(parts)
+        return "\n\n".join(map(fitted_lines, parts))
 
 
 def plan(

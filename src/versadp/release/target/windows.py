@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from versadp.schema import Schema
 
     Shares = dict[tuple[str, ...], float]
+
+
+ROUGH, FINE = 1e-3, 1e-6  # relative errors of a window's epsilon under a shuffle: to compare layouts, and to take one
+COMPARABLE = 1.02  # layouts within so much of the least cost are compared finely
+NEAR = 0.1  # layouts' epsilons under one shuffle are about so near to one another, relatively
+TINY = 1e-300  # a delta of 0 has no logarithm
 
 
 def windows(
@@ -53,16 +59,16 @@ def windows(
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
     if groups is not None:
         return _made(schema, goal, unit, shuffled, groups, width=width)
-    return best_layout(compare_layouts(schema, goal, unit, shuffled, width=width))
+    return best_layout(compare_layouts(schema, goal, unit, shuffled, width=width, quick=True))
 
 
 def compare_layouts(
-    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, *, width: float = 1.0
+    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, *, width: float = 1.0, quick: bool = False
 ) -> list[Layout]:
     """Return what each layout of windows costs at a target, in the order of `layouts`.
 
     For an attribute every window has all of epsilon, so that one a column is best, and is not compared, unless a
-    shuffle hides one joint window better.
+    shuffle hides one joint window better. `quick` leaves out layouts that cannot be the best.
 
     Examples
     --------
@@ -70,20 +76,39 @@ def compare_layouts(
     >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
     >>> for each in compare_layouts(schema, privacy.target(4.0, 0.0), "record"):
     ...     print(each.name, round(each.cost, 2))
-    one joint window 1.75
-    one window a column 3.63
+    one joint window 1.64
+    one window a column 2.56
     """
-    found = []
+    among = shuffled if goal.delta else None  # all others may by chance be unlike: a shuffle adds nothing to pure
+    found: list[Layout] = []
+    near: float | None = None
     for name, groups in layouts(schema, unit).items():
-        if unit == "attribute" and name != EACH and (name != JOINT or shuffled is None or not goal.delta):
+        if unit == "attribute" and name != EACH and (name != JOINT or among is None):
             continue
         try:
-            mechanism = _made(schema, goal, unit, shuffled, groups, width=width)
+            if among is None:
+                mechanism = _made(schema, goal, unit, shuffled, groups, width=width)
+            else:
+                make = _maker(schema, goal, unit, shuffled, groups, width=width)
+                least = min((each.cost for each in found), default=math.inf)
+                if quick and layout_cost(make(_range(goal, make)[1])) > COMPARABLE * least:
+                    continue  # it costs more even with more epsilon than the shuffle can allow
+                near, mechanism = _roughly(make, goal, near)
         except (InfeasibleError, ParameterError) as refusal:
             found.append(Layout(name, groups, math.inf, refused=str(refusal)))
             continue
         found.append(Layout(name, groups, layout_cost(mechanism), mechanism))
-    return found
+    if among is None:
+        return found
+    least = min((each.cost for each in found), default=math.inf)
+
+    def exact(each: Layout) -> Layout:
+        if each.mechanism is None or each.cost > COMPARABLE * least:
+            return each
+        mechanism = _made(schema, goal, unit, shuffled, each.groups, width=width)
+        return replace(each, mechanism=mechanism, cost=layout_cost(mechanism))
+
+    return [exact(each) for each in found]
 
 
 def best_layout(found: list[Layout]) -> Mechanism:
@@ -97,14 +122,21 @@ def best_layout(found: list[Layout]) -> Mechanism:
     return best.mechanism
 
 
+def _maker(
+    schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float
+) -> Callable[..., Mechanism]:
+    """Return the function from an epsilon, and a delta, of its own to the mechanism with these groups of columns."""
+    aim = replace(goal, unit=unit, shuffled=shuffled)
+    return partial(_mechanism, schema, _shares(unit, groups), aim, width=width)
+
+
 def _made(schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float) -> Mechanism:
     assert goal.epsilon is not None
     assert goal.delta is not None
-    aim = replace(goal, unit=unit, shuffled=shuffled)
-    make = partial(_mechanism, schema, _shares(unit, groups), aim, width=width)
-    if shuffled is None or not goal.delta:  # all others may by chance be unlike: a shuffle adds nothing to pure
+    make = _maker(schema, goal, unit, shuffled, groups, width=width)
+    if shuffled is None or not goal.delta:
         return _settled(make, goal.epsilon, goal.delta)
-    return _among_others(make, goal.epsilon, goal.delta)
+    return _among_others(make, goal)
 
 
 def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Mechanism:
@@ -118,21 +150,66 @@ def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Me
     return mechanism
 
 
-def _among_others(make: Callable[[float], Mechanism], epsilon: float, delta: float) -> Mechanism:
+def _among_others(make: Callable[[float], Mechanism], goal: Target) -> Mechanism:
     """Return the mechanism with the largest epsilon of its own that meets its target when it is shuffled."""
-    aim = make(epsilon).target
+    low, high = _range(goal, make)
+    near = _local_epsilon(make, goal, None, FINE)
+    aim = make(low).target
     assert aim is not None
-    unit, shuffled = aim.unit, aim.shuffled
-    assert unit is not None
-    assert shuffled is not None
+    return make(solve_parameter(partial(_shuffled, make), aim, low, high, tolerance=FINE, near=near, within=FINE))
 
-    def profile_of(local: float) -> PrivacyProfile:
-        return make(local).privacy(unit, shuffled=shuffled)
 
+def _roughly(make: Callable[[float], Mechanism], goal: Target, near: float | None) -> tuple[float, Mechanism]:
+    """Return the same up to ROUGH, with its epsilon, to compare layouts; start from another layout's."""
+    low, _ = _range(goal, make)
+    found = _local_epsilon(make, goal, near, ROUGH)
+    if found == low and _excess(make, goal, low) > 0:
+        return low, _among_others(make, goal)  # which says that there is none
+    return found, make(found)
+
+
+def _shuffled(make: Callable[[float], Mechanism], local: float) -> PrivacyProfile:
+    mechanism = make(local)
+    aim = mechanism.target
+    assert aim is not None
+    assert aim.unit is not None
+    return mechanism.privacy(aim.unit, shuffled=aim.shuffled)
+
+
+def _range(goal: Target, make: Callable[[float], Mechanism]) -> tuple[float, float]:
+    """Return between which epsilons that of the windows lies."""
+    assert goal.epsilon is not None
+    assert goal.delta is not None
+    low = max(goal.epsilon, EPSILONS[0])
+    aim = make(low).target
+    assert aim is not None
+    assert aim.shuffled is not None
     # beyond, the outcome in which nobody is alike has more than delta by itself (`privacy/solving/local.py`)
-    most = math.log((2 * shuffled + math.exp(epsilon)) / (1 - delta)) + 1
-    low = max(epsilon, EPSILONS[0])
-    return make(solve_parameter(profile_of, aim, low, min(max(most, low), EPSILONS[1]), tolerance=1e-6))
+    most = math.log((2 * aim.shuffled + math.exp(goal.epsilon)) / (1 - goal.delta)) + 1
+    return low, min(max(most, low), EPSILONS[1])
+
+
+def _excess(make: Callable[[float], Mechanism], goal: Target, local: float) -> float:
+    """Return by how much the log of a shuffled release's delta exceeds the target's: nearly a line in `local`."""
+    assert goal.epsilon is not None
+    assert goal.delta
+    return math.log(max(float(_shuffled(make, local).delta(goal.epsilon)), TINY) / goal.delta)
+
+
+def _local_epsilon(make: Callable[[float], Mechanism], goal: Target, near: float | None, tolerance: float) -> float:
+    """Return the root of `_excess`, or the nearest end of `_range`; look around `near` first."""
+    from scipy.optimize import brentq
+
+    low, high = _range(goal, make)
+    excess = cache(partial(_excess, make, goal))
+    left, right = (low, high) if near is None else (max(low, near * (1 - NEAR)), min(high, near * (1 + NEAR)))
+    if excess(left) > 0:
+        left, right = low, left
+    if excess(right) < 0:
+        left, right = right, high
+    if excess(left) >= 0 or excess(right) <= 0:
+        return low if excess(left) >= 0 else high
+    return float(brentq(excess, left, right, xtol=tolerance * left, rtol=1e-12))
 
 
 def _mechanism(
