@@ -33,11 +33,17 @@ is 1e-12. The others cost less than 1e-11. Rounding is bounded term by term, and
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -47,10 +53,31 @@ _LEAST_TILT = 3.0  # θ in standard deviations: below it the terms k < 0 of Pois
 _ROUNDING = 64 * float(np.finfo(float).eps)  # of a few operations, generously
 _LARGEST_POWER, _LARGEST_PEAK = 300.0, 40.0  # of e: of a tilted term, and of the integrand at the least θ
 _MOST = 100_000  # points of the sum for the integral
-_LARGE, _WRAP = 0.25, 4.0  # of a term, in spreads: beyond which the envelope is used; by how many the period is longer
+_LARGE, _WRAP = 1.0, 10.0  # of a term, in spreads: beyond which the envelope is used; by how many the period is longer
 _FEW = 128  # nodes of the envelope: their chords cost 2% of the value where delta falls as that of a normal sum
 _TINY = 1e-300  # what underflows is not nothing
 _STEP, _FARTHEST = 0.025, 9.0  # of the nodes, in standard deviations; beyond the last delta is below 1e-18
+
+_searching: ContextVar[bool] = ContextVar("searching", default=False)
+
+
+@contextmanager
+def rough_bounds() -> Iterator[None]:
+    """Leave out the envelope: bounds that hold and are quick, but may rise; for a search, never for what is reported.
+
+    Examples
+    --------
+    >>> with rough_bounds():
+    ...     _searching.get()
+    True
+    >>> _searching.get()
+    False
+    """
+    before = _searching.set(True)
+    try:
+        yield
+    finally:
+        _searching.reset(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +117,7 @@ class Terms:
         are returned: what is found at one epsilon does not depend on what else was asked for, and is not dearer for
         very many of them. They cost 4e-4 of the value.
         """
-        nodes, known = self._nodes
+        nodes, known = self._grid if _searching.get() else self._nodes
         at = np.expm1(epsilon)
         cell = np.minimum(np.searchsorted(nodes, at, side="right"), len(nodes) - 1) - 1
         ends = np.unique(cell)
@@ -116,13 +143,19 @@ class Terms:
         return np.append(np.log1p(self._nodes[0][:-1]), self.last)
 
     @cached_property
-    def _nodes(self) -> tuple[Array, Array]:
+    def _grid(self) -> tuple[Array, Array]:
         """Nodes `e^ε - 1`, and what is found there, once it is."""
         out = np.append(np.arange(0.0, 2.0, _STEP), np.sqrt(np.arange(4.0, _FARTHEST**2, 4 * _STEP)))
         tanh = out * self.spread / (2 * self.n)
         nodes = np.append(np.expm1(2 * np.arctanh(tanh[tanh < math.tanh(self.last / 2)])), math.expm1(self.last))
         known = np.full(len(nodes), np.nan)
         known[-1] = 0.0
+        return nodes, known
+
+    @cached_property
+    def _nodes(self) -> tuple[Array, Array]:
+        """The same, or the corners of the envelope."""
+        nodes, known = self._grid
         if not self.uneven:
             return nodes, known
         nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _FEW).round().astype(np.intp))]
