@@ -20,9 +20,9 @@ def fitted_table(rows: Sequence[Mapping[str, Any]], width: int = WIDTH) -> str:
     Examples
     --------
     >>> print(fitted_table([{"column": "years of schooling completed", "mean, bounds twice as wide": 2.1}], 36))
-    column                mean, bounds
-                         twice as wide
-    years of schooling             2.1
+    column                  mean, bounds
+                           twice as wide
+    years of schooling               2.1
     completed
     """
     plain = render(rows)

@@ -18,6 +18,7 @@ from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Spec, Window
 from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
+from versadp.privacy.curves.contour import rough_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.schema import Dates
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Shares = dict[tuple[str, ...], float]
 
 
-ROUGH, FINE = 1e-3, 1e-6  # relative errors of a window's epsilon under a shuffle: to compare layouts, and to take one
+ROUGH, FINE = 1e-3, 1e-4  # relative errors of a window's epsilon under a shuffle: to compare layouts, and to take one
 COMPARABLE = 1.02  # layouts within so much of the least cost are compared finely
 NEAR = 0.1  # layouts' epsilons under one shuffle are about so near to one another, relatively
 TINY = 1e-300  # a delta of 0 has no logarithm
@@ -103,7 +104,7 @@ def compare_layouts(
     least = min((each.cost for each in found), default=math.inf)
 
     def exact(each: Layout) -> Layout:
-        if each.mechanism is None or each.cost > COMPARABLE * least:
+        if each.mechanism is None or each.cost > least * (1 if quick else COMPARABLE):
             return each
         mechanism = _made(schema, goal, unit, shuffled, each.groups, width=width)
         return replace(each, mechanism=mechanism, cost=layout_cost(mechanism))
@@ -153,10 +154,10 @@ def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Me
 def _among_others(make: Callable[[float], Mechanism], goal: Target) -> Mechanism:
     """Return the mechanism with the largest epsilon of its own that meets its target when it is shuffled."""
     low, high = _range(goal, make)
-    near = _local_epsilon(make, goal, None, FINE)
+    near = _local_epsilon(make, goal, None, ROUGH)
     aim = make(low).target
     assert aim is not None
-    return make(solve_parameter(partial(_shuffled, make), aim, low, high, tolerance=FINE, near=near, within=FINE))
+    return make(solve_parameter(partial(_shuffled, make), aim, low, high, tolerance=FINE, near=near, within=ROUGH))
 
 
 def _roughly(make: Callable[[float], Mechanism], goal: Target, near: float | None) -> tuple[float, Mechanism]:
@@ -193,7 +194,9 @@ def _excess(make: Callable[[float], Mechanism], goal: Target, local: float) -> f
     """Return by how much the log of a shuffled release's delta exceeds the target's: nearly a line in `local`."""
     assert goal.epsilon is not None
     assert goal.delta
-    return math.log(max(float(_shuffled(make, local).delta(goal.epsilon)), TINY) / goal.delta)
+    with rough_bounds():
+        found = float(_shuffled(make, local).delta(goal.epsilon))
+    return math.log(max(found, TINY) / goal.delta)
 
 
 def _local_epsilon(make: Callable[[float], Mechanism], goal: Target, near: float | None, tolerance: float) -> float:
