@@ -110,13 +110,13 @@ def test_plan_says_what_a_provider_needs(schema):
         "records released unchanged",
         "about 425",
         "record: delta at epsilon 4",
-        "attribute: at 1% false alarms the best attacker finds at most",
+        "attribute: at 1% false alarms the best",
         "records needed for the mean of age",
         "What each numeric column more costs",
         "one joint window",
         "standard error of a slope of age, times raw",
         "The default is one joint window",
-        "bounds twice as wide",
+        "mean, bounds",
     ):
         assert words in result.output
 
