@@ -31,7 +31,7 @@ def guarantees(release: Release) -> dict[str, PrivacyProfile]:
     --------
     >>> import versadp as vdp
     >>> list(guarantees(vdp.example(2000)))
-    ['record or attribute, shuffled', 'record or attribute, local']
+    ['record, shuffled', 'record, local', 'attribute, shuffled', 'attribute, local']
     """
     found: list[tuple[str, str, PrivacyProfile]] = []
     for unit in UNITS:
