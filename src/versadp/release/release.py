@@ -218,7 +218,7 @@ class Release:
         >>> mech = vdp.calibrate(vdp.Schema({"age": vdp.Bounded(18, 90)}), epsilon=2)
         >>> release = mech.release(pd.DataFrame({"age": [*range(18, 91)] * 2}))
         >>> print(release.statement().splitlines()[0])
-        With probability 62.6% (about 46 of 73) a record shows the truth up to a window: age within ±12.8.
+        With probability 62.6% (about 91 of 146) a record shows the truth up to a window: age within ±12.8.
         """
         from versadp.release.target.statement import privacy_statement
 
