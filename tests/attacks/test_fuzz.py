@@ -15,7 +15,8 @@ import pytest
 import versadp as vdp
 from versadp.errors import VersadpError
 from versadp.formula.terms import Terms
-from versadp.release.folder.manifest import PartFile, digest_of
+from versadp.release.folder.manifest import digest_of
+from versadp.release.folder.part_file import PartFile
 from versadp_bench.measure import peak_memory
 
 SCHEMA = vdp.Schema({"age": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"]), "t": vdp.Public(), "y": vdp.Public()})

@@ -17,7 +17,8 @@ from versadp.errors import ParameterError, ReleaseError, SchemaError
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
 from versadp.models.state import State
-from versadp.release.folder.manifest import PartFile, digest_of
+from versadp.release.folder.manifest import digest_of
+from versadp.release.folder.part_file import PartFile
 
 SCHEMA = vdp.Schema({"age": vdp.Bounded(0, 1), "y": vdp.Public()})
 N = 200
@@ -36,9 +37,13 @@ def sign(folder, **changes):
     (folder / "manifest.json").write_text(json.dumps(data | {"digest": digest_of(data)}))
 
 
+def batch(rows, alike, parts=1):
+    return {"rows": rows, "parts": parts, "alike": alike, "weaker": False}
+
+
 def sign_part(folder, rows):
     part = PartFile.of(folder / "part-00000.parquet", rows)
-    sign(folder, rows=rows, parts=[part.to_dict()])
+    sign(folder, rows=rows, parts=[part.to_dict()], batches=[batch(rows, None)])
 
 
 def waits(*_):
@@ -60,7 +65,7 @@ def quickly(act, *kinds, match=None):
 
 def test_more_records_than_there_are(saved):
     part = json.loads((saved / "manifest.json").read_text())["parts"][0]
-    sign(saved, rows=10**12, parts=[part | {"rows": 10**12}])
+    sign(saved, rows=10**12, parts=[part | {"rows": 10**12}], batches=[batch(10**12, None)])
     quickly(lambda: vdp.load(saved), ReleaseError, match="other records")
 
 
@@ -210,7 +215,7 @@ def test_a_part_is_named_once(saved):
 
 
 def test_more_records_alike_than_there_are_is_refused(saved):
-    sign(saved, order={"sorted": True, "alike": [1_000_000]})
+    sign(saved, batches=[batch(N, 1_000_000)])
     with pytest.raises(ReleaseError, match="equal public values"):
         vdp.load(saved)
 
@@ -218,7 +223,7 @@ def test_more_records_alike_than_there_are_is_refused(saved):
 def test_an_audit_counts_the_groups_that_a_release_claims(saved):
     """200 records with two public values: groups of 100 pass, a forged claim of 200 does not."""
     assert vdp.audit(vdp.load(saved), n=2000).groups
-    sign(saved, order={"sorted": True, "alike": [N]})
+    sign(saved, batches=[batch(N, N)])
     found = vdp.audit(vdp.load(saved), n=2000)
     assert found.groups is False
     assert not found.passed
@@ -236,7 +241,7 @@ def test_groups_are_counted_in_each_batch_of_a_folder(tmp_path):
     release = vdp.load(tmp_path / "out")
     assert recount_alike(release) == release.order.alike == (200, 100)
     assert groups_hold(release)
-    sign(tmp_path / "out", order={"sorted": True, "alike": [200, 101]})
+    sign(tmp_path / "out", batches=[batch(600, 200), batch(300, 101)])
     assert groups_hold(vdp.load(tmp_path / "out")) is False
 
 

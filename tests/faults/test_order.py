@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import versadp as vdp
-from versadp.release.folder.manifest import PartFile
+from versadp.release.folder.part_file import PartFile
 from versadp_tests.fault_driver import KEY, ROWS, act, entries, keys, killed_at, prepare
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import StateError
-from versadp.release.folder.manifest import PartFile
+from versadp.release.folder.part_file import PartFile
 from versadp.release.ledger import entries
 from versadp.release.ledger.entries import (
     KINDS,

@@ -79,7 +79,8 @@ def test_a_manifest_has_the_version_of_its_mechanism_and_a_grid_in_the_first_alo
     first = Manifest.of(MECH.in_version(1), manifest.parts)
     data = first.to_dict()
     assert (data["version"], manifest.to_dict()["version"]) == (1, 4)
-    assert [key for key in data if key != "grid"] == [key for key in manifest.to_dict() if key != "order"]
+    own = {"metadata", "edition", "earlier", "batches", "totals"}
+    assert [key for key in data if key != "grid"] == [key for key in manifest.to_dict() if key not in own]
     assert data["grid"] == {"x": 16, "x.y": 16}
     assert Manifest.from_dict(data) == first
     with pytest.raises(ReleaseError, match="version"):
@@ -124,6 +125,67 @@ def test_a_signed_manifest_with_a_wrong_part_is_refused(saved, changes):
     data["parts"][0] |= changes
     with pytest.raises(ReleaseError):
         Manifest.from_dict(signed(data))
+
+
+BATCH = {"rows": 1000, "parts": 2, "alike": None, "weaker": False}
+EARLIER = {"number": 1, "rows": 9, "manifest": "0" * 64, "mechanism": MECH.to_dict(), "versions": 1}
+EARLIER |= {"order": {"sorted": True, "alike": [9]}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"batches": []},
+        {"batches": [BATCH | {"rows": 999}]},
+        {"batches": [BATCH | {"rows": -1}]},
+        {"batches": [BATCH | {"parts": 1}]},
+        {"batches": [BATCH | {"alike": 1001}]},
+        {"batches": [BATCH | {"alike": True}]},
+        {"batches": [BATCH | {"weaker": 0}]},
+        {"batches": [BATCH | {"more": 1}]},
+        {"batches": [BATCH, {"rows": 0, "parts": 0, "alike": 0, "weaker": False}]},
+        {"edition": 2},
+        {"edition": True},
+        {"earlier": [EARLIER]},
+        {"earlier": {}},
+        *({"edition": 2, "earlier": [EARLIER | {name: value}]} for name, value in (
+            ("number", 2), ("rows", 8), ("rows", -1), ("manifest", "0"), ("mechanism", None), ("versions", 0),
+            ("versions", 10**9), ("order", None), ("more", 1),
+        )),
+        {"metadata": None},
+        {"metadata": {"title": "x"}},
+        {"totals": {}},
+    ],
+)  # fmt: skip
+def test_a_signed_manifest_with_wrong_batches_or_editions_is_refused(saved, changes):
+    data = read_manifest(saved).to_dict()
+    assert data["batches"] == [BATCH]
+    with pytest.raises(ReleaseError):
+        Manifest.from_dict(signed(data | changes))
+
+
+def test_a_manifest_states_what_all_editions_tell_together(saved):
+    data = read_manifest(saved).to_dict()
+    manifest = Manifest.from_dict(signed(data | {"edition": 2, "earlier": [EARLIER]}))
+    made = Manifest.of(MECH, manifest.parts, earlier=manifest.earlier)
+    assert Manifest.from_dict(made.to_dict()) == made
+    release = vdp.Release(pa.table({}), MECH, manifest=made)
+    assert release.edition == 2
+    assert release.privacy("record").delta(1) == MECH.privacy("record").compose(2).delta(1) > MECH.privacy().delta(1)
+    (figure,) = [delta for epsilon, delta in made.privacy["editions"]["record"]["epsilon_delta"] if epsilon == 1]
+    assert figure == release.privacy("record").delta(1)
+    assert "all 2 editions" in made.privacy["statement"]
+    assert "editions" not in read_manifest(saved).privacy
+
+
+def test_a_loaded_release_is_saved_as_it_is(saved, tmp_path):
+    """Other cuts would have other digests, and an update would count all records again."""
+    release = vdp.load(saved)
+    for name, act in {"loaded": lambda: None, "read": lambda: release.frame}.items():
+        act()
+        release.save(tmp_path / name)
+        for path in saved.iterdir():
+            assert (tmp_path / name / path.name).read_bytes() == path.read_bytes()
 
 
 # handles -------------------------------------------------------------------------------------------------------------
@@ -255,8 +317,8 @@ def test_arrow_is_asked_for_these_columns_alone(saved, monkeypatch):
 
 def counted(monkeypatch):
     """Return the list of files whose bytes are digested from now on."""
-    seen, real = [], vars(vdp.release.folder.manifest)["sha256"]
-    monkeypatch.setattr("versadp.release.folder.manifest.sha256", lambda path: seen.append(path.name) or real(path))
+    seen, real = [], vars(vdp.release.folder.part_file)["sha256"]
+    monkeypatch.setattr("versadp.release.folder.part_file.sha256", lambda path: seen.append(path.name) or real(path))
     return seen
 
 

@@ -24,7 +24,7 @@ from versadp.release.files.release import release_file
 from versadp.release.files.sorting import read_runs, write_run
 from versadp.release.folder import folder as folders
 from versadp.release.folder import parts
-from versadp.release.folder.manifest import PartFile
+from versadp.release.folder.part_file import PartFile
 from versadp.release.ledger.state import State
 from versadp.release.path.order import MOST_GROUPS, Alike, Order, count_alike, in_order, is_sorted, row_hash, row_order
 

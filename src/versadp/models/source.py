@@ -19,7 +19,6 @@ from versadp.estimation.family import KEEPER
 from versadp.release.folder.folder import Folder
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time
 from versadp.release.path.dates import from_dates
-from versadp.release.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from versadp.formula.terms import Terms
     from versadp.noise.units import Units
     from versadp.release.folder.folder import Handle
+    from versadp.release.release import Release
     from versadp.schema import Dates
 
     Array = NDArray[np.float64]
@@ -303,7 +303,7 @@ def _ahead(release: Release) -> tuple[Release, Callable[[], None]]:
     if not isinstance(source, Folder):
         return release, lambda: None
     parts = replace(source, ahead=True)
-    return Release(parts, release.mechanism, insecure=release.insecure, order=release.order), parts.check
+    return release.with_source(parts), parts.check
 
 
 def _scaled(units: Units, released: Array) -> Array:

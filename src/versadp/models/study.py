@@ -19,7 +19,6 @@ from versadp.formula.expression import parse_expression, quote
 from versadp.formula.terms import read_columns
 from versadp.models.given import record_weights
 from versadp.models.source import is_number, values_of
-from versadp.release.release import Release
 from versadp.release.subset import Selected
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from versadp.formula.expression import Expression
     from versadp.losses import IndexLoss
+    from versadp.release.release import Release
 
     Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def subset_of(release: Release, text: str) -> tuple[Release, NDArray[np.bool_]]:
     source, kept = Selected.of(release, Condition(found), found.columns)
     if not source.rows:
         raise DataError(f"no record is left where {text}", hint="look at the values of its columns")
-    return Release(source, release.mechanism, insecure=release.insecure, order=release.order), kept
+    return release.with_source(source), kept
 
 
 class Clusters(NamedTuple):

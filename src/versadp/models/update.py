@@ -256,7 +256,7 @@ def unseen(release: Release, state: State) -> tuple[Release, list[str]]:
         assert isinstance(source, Folder)
         parts = tuple(part for part in source.manifest.parts if part.sha256 not in before)
         source = replace(source, manifest=replace(source.manifest, parts=parts))
-        release = Release(source, release.mechanism, insecure=release.insecure, order=release.order)
+        release = release.with_source(source)
     return release, new
 
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
     from versadp.noise import Block, Extension
     from versadp.privacy import PrivacyProfile
+    from versadp.release.folder.editions import Edition
     from versadp.release.folder.folder import Folder, Handle
+    from versadp.release.folder.manifest import Manifest
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
 
 
@@ -43,6 +46,8 @@ class Release:
         True if the noise came from a seed: for research only.
     order : Order
         Whether the rows are in an order that tells nothing, and how many hide one another.
+    manifest : Manifest, optional
+        What stands beside the records in their folder, if they were loaded.
 
     Examples
     --------
@@ -55,11 +60,25 @@ class Release:
     ['age']
     """
 
-    def __init__(self, source: Any, mechanism: Mechanism, *, insecure: bool = False, order: Order = KEPT) -> None:
+    def __init__(
+        self,
+        source: Any,
+        mechanism: Mechanism,
+        *,
+        insecure: bool = False,
+        order: Order = KEPT,
+        manifest: Manifest | None = None,
+    ) -> None:
         self._source: Frame | Folder = source if hasattr(source, "read_handle") else Frame(source)
+        self._folder = source if hasattr(source, "shelf") else None
         self.mechanism = mechanism
         self.insecure = insecure
         self.order = order
+        self.manifest = manifest
+
+    def with_source(self, source: Any) -> Release:
+        """Return a release with the same facts whose records are read elsewhere, all of them or some."""
+        return Release(source, self.mechanism, insecure=self.insecure, order=self.order, manifest=self.manifest)
 
     @classmethod
     def from_frame(
@@ -205,9 +224,28 @@ class Release:
     def privacy(self, unit: str = "record") -> PrivacyProfile:
         """Return what the release guarantees for a whole record, or for one attribute.
 
-        In an order that tells nothing a record hides among those with equal public values: that is counted in.
+        In an order that tells nothing a record hides among those with equal public values: that is counted in, and so
+        are earlier editions of the same folder.
         """
-        return self.mechanism.privacy(unit, shuffled=self.order.among)
+        from versadp.release.folder.editions import composed
+
+        return composed(self.mechanism.privacy(unit, shuffled=self.order.among), self._earlier, unit)
+
+    @property
+    def edition(self) -> int:
+        """Number of the edition: 1 unless the same people were released before in the same folder."""
+        return len(self._earlier) + 1
+
+    @property
+    def metadata(self) -> Metadata:
+        """What the publisher says about the release."""
+        from versadp.release.folder.metadata import NOTHING_SAID
+
+        return NOTHING_SAID if self.manifest is None else self.manifest.metadata
+
+    @property
+    def _earlier(self) -> tuple[Edition, ...]:
+        return () if self.manifest is None else self.manifest.earlier
 
     def statement(self) -> str:
         """Return the guarantee in words: of these records, in the order in which they are.
@@ -222,7 +260,7 @@ class Release:
         """
         from versadp.release.target.statement import privacy_statement
 
-        return privacy_statement(self.mechanism, len(self), self.order)
+        return privacy_statement(self.mechanism, len(self), self.order, earlier=self._earlier)
 
     def batches(self, rows: int = LOT_ROWS) -> Iterator[pa.RecordBatch]:
         """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
@@ -323,9 +361,9 @@ class Release:
         An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
         were appended to it, the same call puts what is new (`docs/sources.md`).
         """
-        from versadp.release.folder.folder import Folder, write_folder
+        from versadp.release.folder.folder import write_folder
 
-        write_folder(path, self, self._source if isinstance(self._source, Folder) else None)
+        write_folder(path, self, self._folder)
 
     def _table(self) -> Table:
         return read_table(self.frame, self.mechanism.schema, released=True)
@@ -347,7 +385,8 @@ def load(path: str | os.PathLike[str]) -> Release:
     from versadp.release.folder.folder import open_folder
 
     folder: Folder = open_folder(path)
-    return Release(folder, folder.mechanism, insecure=folder.insecure, order=folder.manifest.order)
+    manifest = folder.manifest
+    return Release(folder, folder.mechanism, insecure=folder.insecure, order=manifest.order, manifest=manifest)
 
 
 def as_release(given: Any) -> Release:

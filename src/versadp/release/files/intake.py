@@ -25,6 +25,7 @@ from versadp.release.files.sorting import Lot, give_back, read_runs, run_rows
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
 from versadp.release.files.worker import Asked, Errand, make_elsewhere, sort_elsewhere, sort_here, stretches
 from versadp.release.folder import folder as folders
+from versadp.release.folder.editions import Batch
 from versadp.release.folder.manifest import Manifest, read_manifest
 from versadp.release.folder.parts import part_rows
 from versadp.release.ledger.digests import charged_rows
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.release.files.repartition import Piece
     from versadp.release.files.sources import Source
-    from versadp.release.folder.manifest import PartFile
+    from versadp.release.folder.part_file import PartFile
     from versadp.release.ledger.history import History, Intake
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -90,6 +91,15 @@ class Run:
         """How the records of the release are ordered, with those of this intake."""
         intakes = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
         return Order(tuple(intake.alike or 0 for intake in (*intakes, self.intake))) if self.is_sorted else KEPT
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """Who was released together, up to this intake."""
+        done = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
+        return tuple(
+            Batch(sum(file.rows for file in intake.files), len(intake.files), intake.alike)
+            for intake in (*done, self.intake)
+        )
 
     @property
     def is_sorted(self) -> bool:
@@ -258,7 +268,7 @@ class Run:
         """Write the manifest, and what it will be into the ledger."""
         if self.intake.publish is not None and _manifest_in(scratch) == self.intake.publish:
             return  # it was announced as it stands; another version might choose other words
-        manifest = Manifest.of(self.mechanism, files, order=self.order)
+        manifest = Manifest.of(self.mechanism, files, order=self.order, batches=self.batches)
         manifest.write(scratch)
         sync_folder(scratch)
         sync_folder(scratch.parent)

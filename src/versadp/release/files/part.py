@@ -16,7 +16,7 @@ from versadp.release.checkpoints import reached
 from versadp.release.files.refusals import cannot_write
 from versadp.release.files.repartition import VERSION, looked_at
 from versadp.release.files.sorting import run_name, write_run
-from versadp.release.folder.manifest import PartFile
+from versadp.release.folder.part_file import PartFile
 from versadp.release.folder.parts import GROUP_ROWS, part_name, released_table, write_groups
 from versadp.release.ledger.digests import PartDigest
 from versadp.release.path.noised import noise_table, witness_table

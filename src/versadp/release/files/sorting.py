@@ -25,7 +25,7 @@ from versadp.release.atomic_write import unsettled
 from versadp.release.checkpoints import reached
 from versadp.release.direct_io import BUFFER, Rooms, Writer, around, read_between
 from versadp.release.files.refusals import cannot_write
-from versadp.release.folder.manifest import PartFile
+from versadp.release.folder.part_file import PartFile
 from versadp.release.folder.parts import part_name, write_groups
 from versadp.release.path.order import lot_start, row_hash, row_order
 

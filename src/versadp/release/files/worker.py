@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from versadp.release.files.part import Made
     from versadp.release.files.sorting import Lot, Written
     from versadp.release.files.sources import InputFiles
-    from versadp.release.folder.manifest import PartFile
+    from versadp.release.folder.part_file import PartFile
     from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,9 @@ import pyarrow.parquet as pq
 from versadp import inputs
 from versadp.engine import Pool
 from versadp.errors import ParameterError, ReleaseError, VersadpError
-from versadp.release.atomic_write import sync_file, sync_folder
-from versadp.release.folder.manifest import Manifest, PartFile, read_manifest, spoilt
+from versadp.release.atomic_write import create, sync_file, sync_folder
+from versadp.release.folder.manifest import MANIFEST, Manifest, read_manifest, text_of
+from versadp.release.folder.part_file import PartFile, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
 from versadp.release.folder.publish import put_release
 from versadp.release.folder.storage import DAMAGED, InStore, OnDisk, footer_of, shelf_of
@@ -34,7 +36,6 @@ from versadp.release.path.order import lot_start, lots_of, row_hash
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from os import PathLike
-    from pathlib import Path
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
@@ -253,14 +254,32 @@ def write_folder(path: str | Path | Stored, release: Release, folder: Folder | N
     scratch = target.parent / f".{target.name}.{secrets.token_hex(6)}.partial"
     scratch.mkdir()
     try:
-        parts = _write_parts(scratch, release)
-        Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order).write(scratch)
+        if folder is None:
+            parts = _write_parts(scratch, release)
+            Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order).write(scratch)
+        else:
+            _copy(folder, scratch)
         sync_folder(scratch)
         scratch.rename(target)
         sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _copy(folder: Folder, scratch: Path) -> None:
+    """Copy a release as it is: parts that have other bytes would be taken for other records."""
+    for part in folder.manifest.parts:
+        found = folder.shelf.opened(part)
+        with _Reading(), scratch.joinpath(part.name).open("xb") as out:
+            if isinstance(found, Path):
+                with found.open("rb") as file:
+                    shutil.copyfileobj(file, out)
+            else:
+                with found:
+                    shutil.copyfileobj(found, out)
+        sync_file(scratch / part.name)
+    create(scratch / MANIFEST, text_of(folder.manifest, folder.shelf), mode=0o666)
 
 
 def _write_parts(folder: Path, release: Release) -> list[PartFile]:

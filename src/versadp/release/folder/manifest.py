@@ -1,97 +1,64 @@
 """The manifest of a release: what an analyst needs to know, and digests of the released parts.
 
 Schema, noise, rows and the privacy statement at both units; no key, no raw value, no digest of raw content, nothing
-about the machine. A manifest has the version of its mechanism; version 1 also says each numeric column's grid, and
-knows no order but that in which the rows came.
+about the machine. A manifest of version 4 lists the batches of its edition, earlier editions of its folder and what its
+publisher says about it (`docs/format.md`). Older ones have the version of their mechanism: version 1 says each numeric
+column's grid, versions 2 and 3 an order of the records.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
-from versadp.errors import ReleaseError, VersadpError
-from versadp.release.atomic_write import create, sha256
+from versadp.errors import ParameterError, ReleaseError, VersadpError
+from versadp.release.atomic_write import create
+from versadp.release.folder.editions import Batch, Edition, order_of_batches, read_editions
+from versadp.release.folder.metadata import NOTHING_SAID, Metadata
+from versadp.release.folder.part_file import PartFile, spoilt
 from versadp.release.mechanism import Mechanism
 from versadp.release.path.order import KEPT, Order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from versadp.release.folder.storage import Shelf
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 64 * 2**20
-_FORMAT, _VERSIONS = "versadp release", (1, 2, 3, 4)
+VERSION = 4  # of new manifests; one of an older mechanism has the version of that
+_FORMAT, _VERSIONS = "versadp release", (1, 2, 3, VERSION)
 _FIELDS = {"mechanism": dict, "rows": int, "insecure": bool, "parts": list, "privacy": dict, "digest": str}
-_PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
-_PART_NAME = re.compile(r"part-[0-9]{5}\.parquet")
-_RUN_NAME = re.compile(r"run-[0-9]{5}\.arrow")
-
-
-@dataclass(frozen=True)
-class PartFile:
-    """One file of released records: its name in the folder, and what must be found under it.
-
-    Examples
-    --------
-    >>> PartFile.from_dict({"file": "part-00000.parquet", "rows": 3, "bytes": 846, "sha256": "78b3"})
-    PartFile(name='part-00000.parquet', rows=3, size=846, sha256='78b3')
-    """
-
-    name: str
-    rows: int
-    size: int
-    sha256: str
-
-    @classmethod
-    def of(cls, path: Path, rows: int) -> PartFile:
-        """Return what is to be said about a file that was just written."""
-        return cls(path.name, rows, path.stat().st_size, sha256(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what stands in a manifest, and in the ledger."""
-        return {"file": self.name, "rows": self.rows, "bytes": self.size, "sha256": self.sha256}
-
-    @classmethod
-    def recorded(cls, data: Any) -> PartFile:
-        """Read what `to_dict` wrote into a ledger, which knows of unfinished files too."""
-        return cls.from_dict(data, unfinished=True)
-
-    @classmethod
-    def from_dict(cls, data: Any, *, unfinished: bool = False) -> PartFile:
-        """Read what `to_dict` wrote."""
-        if not isinstance(data, dict) or {key: type(value) for key, value in data.items()} != _PART or data["rows"] < 0:
-            raise spoilt("the manifest's list of parts is not valid")
-        # a name that climbs out of the folder is an attack, not a part
-        if not _PART_NAME.fullmatch(data["file"]) and not (unfinished and _RUN_NAME.fullmatch(data["file"])):
-            raise spoilt("the manifest names a part that versadp does not write")
-        return cls(*(data[key] for key in _PART))
-
-    def is_in(self, folder: Path) -> bool:
-        """Return whether a folder has a file of this name and size."""
-        try:
-            path = folder / self.name
-            return path.stat().st_size == self.size and path.is_file() and is_inside(folder, self.name)
-        except (OSError, RuntimeError):
-            return False
-
-    def is_intact(self, folder: Path) -> bool:
-        """Return whether a folder has this file to the last byte."""
-        try:
-            return self.is_in(folder) and sha256(folder / self.name) == self.sha256
-        except OSError:
-            return False
+_OWN_FIELDS = {1: {"grid"}, 2: {"order"}, 3: {"order"}, 4: {"metadata", "edition", "earlier", "batches", "totals"}}
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is said about a release; `Manifest.of` makes one, `read_manifest` reads one and checks it."""
+    """What is said about a release; `Manifest.of` makes one, `read_manifest` reads one and checks it.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    parts : tuple of PartFile
+    insecure : bool
+        True if the noise came from a seed.
+    privacy : dict
+        The statement, and figures at both units.
+    digest : str
+        Of everything else in it.
+    order : Order
+        How the records are ordered, batch after batch.
+    batches : tuple of Batch
+        Who was released together; empty in manifests of older versions, which do not say.
+    earlier : tuple of Edition
+        Earlier editions of the same folder.
+    metadata : Metadata
+        What its publisher says about it.
+    """
 
     mechanism: Mechanism
     parts: tuple[PartFile, ...]
@@ -99,38 +66,77 @@ class Manifest:
     privacy: dict[str, Any]
     digest: str
     order: Order = KEPT
+    batches: tuple[Batch, ...] = ()
+    earlier: tuple[Edition, ...] = ()
+    metadata: Metadata = NOTHING_SAID
 
     @classmethod
     def of(
-        cls, mechanism: Mechanism, parts: Iterable[PartFile], *, insecure: bool = False, order: Order = KEPT
+        cls,
+        mechanism: Mechanism,
+        parts: Iterable[PartFile],
+        *,
+        insecure: bool = False,
+        order: Order = KEPT,
+        batches: Sequence[Batch] | None = None,
+        earlier: Sequence[Edition] = (),
+        metadata: Metadata | None = None,
     ) -> Manifest:
-        """Return the manifest of a release that consists of these parts."""
+        """Return the manifest of a release that consists of these parts; without `batches` they are one batch."""
         from versadp.release.target.statement import privacy_figures
 
         parts = tuple(parts)
-        figures = privacy_figures(mechanism, sum(part.rows for part in parts), order)
-        made = cls(mechanism, parts, insecure, figures, "", order)
+        rows = sum(part.rows for part in parts)
+        if mechanism.version < VERSION:
+            batches = ()
+        elif batches is None:
+            batches = (Batch(rows, len(parts), None if order.alike is None else min(order.alike)),)
+        figures = privacy_figures(mechanism, rows, order, earlier)
+        rest = tuple(batches), tuple(earlier), metadata or NOTHING_SAID
+        made = cls(mechanism, parts, insecure, figures, "", order, *rest)
         return replace(made, digest=digest_of(made.to_dict()))
+
+    @property
+    def version(self) -> int:
+        """Version of its format."""
+        return min(self.mechanism.version, VERSION)
 
     @property
     def rows(self) -> int:
         """Number of records."""
         return sum(part.rows for part in self.parts)
 
+    @property
+    def edition(self) -> int:
+        """Number of the edition: 1 unless there are earlier ones."""
+        return len(self.earlier) + 1
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and numbers, in the order in which they are written."""
-        noise = self.mechanism.to_dict()
         return {
             "format": _FORMAT,
-            "version": noise["version"],
-            "mechanism": noise,
-            **_grid(self.mechanism),
-            "rows": self.rows,
-            **({} if noise["version"] == 1 else {"order": self.order.to_dict()}),
+            "version": self.version,
+            "mechanism": self.mechanism.to_dict(),
+            **self._own_fields(),
             "insecure": self.insecure,
             "parts": [part.to_dict() for part in self.parts],
             "privacy": self.privacy,
             "digest": self.digest,
+        }
+
+    def _own_fields(self) -> dict[str, Any]:
+        """Return what stands in a manifest of this version between the mechanism and the parts."""
+        if self.version == 1:
+            return _grid(self.mechanism) | {"rows": self.rows}
+        if self.version < VERSION:
+            return {"rows": self.rows, "order": self.order.to_dict()}
+        return {
+            "metadata": self.metadata.to_dict(),
+            "edition": self.edition,
+            "earlier": [edition.to_dict() for edition in self.earlier],
+            "rows": self.rows,
+            "batches": [batch.to_dict() for batch in self.batches],
+            "totals": None,
         }
 
     @classmethod
@@ -138,8 +144,8 @@ class Manifest:
         """Read what `to_dict` wrote, and refuse anything else."""
         if not isinstance(data, dict):
             raise spoilt("the manifest is not a JSON object")
-        known = data.get("format") == _FORMAT and data.get("version") in _VERSIONS
-        if not known or set(data) != {"format", "version", *_FIELDS, "grid" if data["version"] == 1 else "order"}:
+        known = data.get("format") == _FORMAT and type(data.get("version")) is int and data["version"] in _VERSIONS
+        if not known or set(data) != {"format", "version", *_FIELDS, *_OWN_FIELDS[data["version"]]}:
             raise spoilt("this is not a release folder, or one of a version that this versadp does not know")
         if data["digest"] != digest_of(data):
             raise ReleaseError("the manifest was edited", hint="fetch the release again; parameters cannot be changed")
@@ -147,14 +153,26 @@ class Manifest:
         if wrong := [key for key, kind in _FIELDS.items() if type(data[key]) is not kind]:
             raise spoilt(f"the manifest is not valid: {', '.join(wrong)}")
         parts = tuple(map(PartFile.from_dict, data["parts"]))
-        made = cls(mechanism, parts, data["insecure"], data["privacy"], data["digest"], _order(data))
-        if made.rows != data["rows"] or not made.parts:
-            raise spoilt("the manifest's row counts do not add up")
-        if len({part.name for part in parts}) < len(parts):
-            raise spoilt("the manifest names a part twice")
-        if sum(made.order.alike or ()) > made.rows:  # each batch has at least as many records as its smallest group
-            raise spoilt("the manifest claims more records with equal public values than there are")
+        made = cls(mechanism, parts, data["insecure"], data["privacy"], data["digest"], **_read_own_fields(data))
+        made._check(data)
         return made
+
+    def _check(self, data: dict[str, Any]) -> None:
+        """Refuse a manifest whose numbers contradict one another."""
+        if self.rows != data["rows"] or not self.parts:
+            raise spoilt("the manifest's row counts do not add up")
+        if len({part.name for part in self.parts}) < len(self.parts):
+            raise spoilt("the manifest names a part twice")
+        if sum(self.order.alike or ()) > self.rows:  # each batch has at least as many records as its smallest group
+            raise spoilt("the manifest claims more records with equal public values than there are")
+        first = 0
+        for batch in self.batches:
+            own = self.parts[first : first + batch.parts]
+            first += batch.parts
+            if sum(part.rows for part in own) != batch.rows:
+                raise spoilt("the manifest's row counts do not add up")
+        if self.batches and first != len(self.parts):
+            raise spoilt("the manifest's row counts do not add up")
 
     def write(self, folder: Path) -> None:
         """Write it into a folder, in place of one that may be there."""
@@ -190,9 +208,12 @@ def parse_manifest(text: bytes) -> Manifest:
         raise spoilt("the manifest is not valid JSON of finite numbers") from None
 
 
-def is_inside(folder: Path, name: str) -> bool:
-    """Return whether a file, or what it is a link to, lies in the folder: a release has no say beyond its own."""
-    return (folder / name).resolve(strict=True).is_relative_to(folder.resolve(strict=True))
+def text_of(manifest: Manifest, shelf: Shelf) -> bytes:
+    """Return the text of a manifest that was read from there; refuse if another stands there by now."""
+    text = shelf.manifest()
+    if parse_manifest(text).digest != manifest.digest:
+        raise ReleaseError("the release was replaced or appended to meanwhile", hint="load it again")
+    return text
 
 
 def digest_of(data: dict[str, Any]) -> str:
@@ -201,29 +222,41 @@ def digest_of(data: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
-def spoilt(message: str) -> ReleaseError:
-    """Return our error for a release that is not what it was."""
-    return ReleaseError(message, hint="fetch the release again")
-
-
 def _mechanism(data: dict[str, Any]) -> Mechanism:
     """Return a manifest's mechanism, once the manifest is known to be of its version."""
     try:
         mechanism = Mechanism.from_dict(data["mechanism"])
     except VersadpError as problem:
         raise spoilt(f"the manifest's mechanism is not valid: {problem.message}") from None
-    if data["version"] != mechanism.version:
+    if data["version"] != min(mechanism.version, VERSION):
         raise spoilt("the manifest's version is not that of its mechanism")
     if any(data[key] != value for key, value in _grid(mechanism).items()):
         raise spoilt("the manifest's grid does not fit its mechanism")
     return mechanism
 
 
-def _order(data: dict[str, Any]) -> Order:
+def _read_own_fields(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says in fields that not every version has, as arguments of `Manifest`."""
+    if data["version"] < VERSION:
+        try:
+            return {"order": Order.from_dict(data.get("order", KEPT.to_dict()))}
+        except ValueError:
+            raise spoilt("the manifest's order of records is not valid") from None
+    if data["totals"] is not None:
+        raise ReleaseError("the release has noisy totals, which this versadp cannot read", hint="use a newer versadp")
+    if not isinstance(data["batches"], list) or not data["batches"]:
+        raise spoilt("the manifest's list of batches is not valid")
+    batches = tuple(map(Batch.from_dict, data["batches"]))
+    if len({batch.alike is None for batch in batches}) > 1:
+        raise spoilt("the manifest's list of batches is not valid")
+    earlier = read_editions(data["earlier"])
+    if type(data["edition"]) is not int or data["edition"] != len(earlier) + 1:
+        raise spoilt("the manifest's list of editions is not valid")
     try:
-        return Order.from_dict(data.get("order", KEPT.to_dict()))
-    except ValueError:
-        raise spoilt("the manifest's order of records is not valid") from None
+        metadata = Metadata.from_dict(data["metadata"])
+    except ParameterError as problem:
+        raise spoilt(f"the manifest is not valid: {problem.message}") from None
+    return {"order": order_of_batches(batches), "batches": batches, "earlier": earlier, "metadata": metadata}
 
 
 def _grid(mechanism: Mechanism) -> dict[str, dict[str, int]]:

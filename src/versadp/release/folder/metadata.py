@@ -87,3 +87,6 @@ def _is_day(text: str) -> bool:
         return dt.date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
+
+
+NOTHING_SAID = Metadata()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from versadp.errors import ReleaseError
 from versadp.release.checkpoints import reached
-from versadp.release.folder.manifest import MANIFEST, Manifest, parse_manifest
+from versadp.release.folder.manifest import MANIFEST, Manifest, parse_manifest, text_of
 from versadp.release.folder.storage import InStore
 from versadp.release.object_store import PIECE
 
@@ -39,9 +39,7 @@ def put_release(target: Stored, release: Release, folder: Folder | None) -> None
 
 
 def _put(target: Stored, shelf: Shelf, manifest: Manifest) -> None:
-    there, text = _there(target), shelf.manifest()
-    if parse_manifest(text).digest != manifest.digest:
-        raise ReleaseError("the release was replaced or appended to meanwhile", hint="load it again")
+    there, text = _there(target), text_of(manifest, shelf)
     if there is not None and there.digest == manifest.digest:
         return
     known = () if there is None else there.parts

@@ -22,11 +22,12 @@ import pyarrow.parquet as pq
 
 from versadp import inputs
 from versadp.errors import ReleaseError
-from versadp.release.folder.manifest import MANIFEST, MAX_MANIFEST, is_inside, spoilt
+from versadp.release.folder.manifest import MANIFEST, MAX_MANIFEST
+from versadp.release.folder.part_file import is_inside, spoilt
 from versadp.release.object_store import PIECE, Stored
 
 if TYPE_CHECKING:
-    from versadp.release.folder.manifest import PartFile
+    from versadp.release.folder.part_file import PartFile
 
 KEPT_BYTES = 4 * 2**30  # that copies of fetched parts may have together
 DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, MemoryError)

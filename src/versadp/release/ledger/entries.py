@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, get_type_hints
 
 from versadp.errors import StateError, VersadpError
-from versadp.release.folder.manifest import PartFile
+from versadp.release.folder.part_file import PartFile
 from versadp.release.mechanism import Mechanism
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from versadp.release.ledger.entries import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from versadp.release.folder.manifest import PartFile
+    from versadp.release.folder.part_file import PartFile
     from versadp.release.ledger.entries import Entry
 
 

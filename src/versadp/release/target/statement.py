@@ -8,7 +8,10 @@ from versadp import inputs
 from versadp.noise.block import UNITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from versadp.privacy import PrivacyProfile
+    from versadp.release.folder.editions import Edition
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
 
@@ -21,7 +24,12 @@ _UNIT_WORDS = {
 
 
 def privacy_statement(
-    mechanism: Mechanism, rows: int | None = None, order: Order | None = None, *, alone: bool = False
+    mechanism: Mechanism,
+    rows: int | None = None,
+    order: Order | None = None,
+    *,
+    alone: bool = False,
+    earlier: Sequence[Edition] = (),
 ) -> str:
     """Return the guarantee of a mechanism in words.
 
@@ -35,6 +43,8 @@ def privacy_statement(
         states the guarantee of such a release, and that a single report has only its own noise.
     alone : bool
         For a single report, as a device sends it: it hides among no others, whatever the mechanism was calibrated for.
+    earlier : sequence of Edition
+        Earlier editions of the same folder, which hold the same people.
     """
     lines = [*_noise_words(mechanism, rows), ""]
     among, promised = None if alone else _among(mechanism, order), mechanism.target and mechanism.target.shuffled
@@ -54,7 +64,13 @@ def privacy_statement(
             lines += _figures_in_words(mechanism.privacy(unit, shuffled=among), mechanism.privacy(unit))
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
+        if earlier:
+            lines.append(f"  Somebody who is in all {len(earlier) + 1} editions, by all of them together:")
+            lines += _figures_in_words(_together(mechanism, order, earlier, unit))
     lines += ["", *_order_words(order)]
+    if earlier:
+        before = _count(len(earlier), "earlier one")
+        lines.append(f"This is edition {len(earlier) + 1}: the folder has {before} of the same people.")
     lines += [
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
         "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
@@ -90,17 +106,30 @@ def device_statement(mechanism: Mechanism, reports: int) -> str:
     return "\n".join(lines)
 
 
-def privacy_figures(mechanism: Mechanism, rows: int, order: Order) -> dict[str, Any]:
+def privacy_figures(mechanism: Mechanism, rows: int, order: Order, earlier: Sequence[Edition] = ()) -> dict[str, Any]:
     """Return the guarantee as it stands in a manifest: words, and figures at both units."""
+    alone = _figures({unit: mechanism.privacy(unit) for unit in UNITS})
     if mechanism.version == 1:  # it knows of no order
-        return {"statement": privacy_statement(mechanism, rows)} | _figures(mechanism, None)
-    figures = {"statement": privacy_statement(mechanism, rows, order)} | _figures(mechanism, None)
+        return {"statement": privacy_statement(mechanism, rows)} | alone
+    figures = {"statement": privacy_statement(mechanism, rows, order, earlier=earlier)} | alone
     among = _among(mechanism, order)
-    return figures if among is None else figures | {"shuffled": {"among": among} | _figures(mechanism, among)}
+    if among is not None:
+        hidden = {unit: mechanism.privacy(unit, shuffled=among) for unit in UNITS}
+        figures |= {"shuffled": {"among": among} | _figures(hidden)}
+    if earlier:
+        together = {unit: _together(mechanism, order, earlier, unit) for unit in UNITS}
+        figures |= {"editions": {"count": len(earlier) + 1} | _figures(together)}
+    return figures
 
 
-def _figures(mechanism: Mechanism, among: int | None) -> dict[str, Any]:
-    profiles = {unit: mechanism.privacy(unit, shuffled=among) for unit in UNITS}
+def _together(mechanism: Mechanism, order: Order | None, earlier: Sequence[Edition], unit: str) -> PrivacyProfile:
+    """Return what an edition guarantees with all earlier ones to somebody who is in all of them."""
+    from versadp.release.folder.editions import composed
+
+    return composed(mechanism.privacy(unit, shuffled=None if order is None else order.among), earlier, unit)
+
+
+def _figures(profiles: Mapping[str, PrivacyProfile]) -> dict[str, Any]:
     return {
         unit: {
             "delta_floor": float(profile.delta_floor),
@@ -139,9 +168,13 @@ def _order_words(order: Order | None) -> list[str]:
             "The records are in the order in which they came. All of this assumes that a record's place there does not",
             "depend on anybody's private values.",
         ]
+    told = "The records are sorted by a public hash of what is released of them, so that their order tells nothing. "
+    if len(order.alike) == 1:
+        return [told + "The", f"smallest group with equal public values has {_count(order.alike[0], 'record')}."]
     return [
-        "The records are sorted by a public hash of what is released of them, so that their order tells nothing. The",
-        f"smallest group with equal public values has {_count(min(order.alike), 'record')}.",
+        told + "Each",
+        "batch was sorted by itself. Its smallest group with equal public values has",
+        *(f"  batch {number}: {_count(alike, 'record')}" for number, alike in enumerate(order.alike, 1)),
     ]
 
 
