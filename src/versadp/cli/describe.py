@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import versadp as vdp
-from versadp.cli.options import engine_option, release_folder, style_option
+from versadp.cli.options import edition_option, engine_option, release_folder, style_option
 from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
@@ -22,15 +22,22 @@ if TYPE_CHECKING:
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--quantile", type=float, multiple=True, help="A quantile; several may be given. Default: quartiles.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write histograms to a file.")
+@edition_option
 @engine_option
 @style_option
 def describe(
-    folder: Path | str, level: float, quantile: tuple[float, ...], plot: Path | None, engine: str, style: str
+    folder: Path | str,
+    level: float,
+    quantile: tuple[float, ...],
+    plot: Path | None,
+    edition: int | None,
+    engine: str,
+    style: str,
 ) -> None:
     """Describe the columns of the release in DIR: means, spreads, quantiles, shares, correlations, corrected."""
     check_level(level, "--level")  # before the work
     given = {"quantiles": quantile} if quantile else {}
-    found: Description = vdp.describe(folder, level=level, engine=engine, **given)
+    found: Description = vdp.describe(vdp.load(folder, edition), level=level, engine=engine, **given)
     if style == "json":
         click.echo(json.dumps(found.to_dict()))
     elif style == "csv":

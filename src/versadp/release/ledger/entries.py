@@ -98,7 +98,8 @@ class Create(Entry):
 class Begin(ReleaseEntry):
     """A release was begun: its key is on the disk, and everybody in its first intake is charged.
 
-    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come.
+    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. An edition
+    names the release of the edition before it.
     """
 
     kind = "begin"
@@ -109,6 +110,7 @@ class Begin(ReleaseEntry):
     again: str
     intake: int = 0
     order: str | None = None
+    edition_of: str | None = None
 
     @property
     def noise(self) -> Mechanism:
@@ -123,10 +125,11 @@ class Begin(ReleaseEntry):
 
 @dataclass(frozen=True)
 class Append(IntakeEntry):
-    """A later intake was begun, whose people are charged as those of the first."""
+    """A later intake was begun, whose people are charged as those of the first, unless it has a charge of its own."""
 
     kind = "begin"
     again: str
+    charge: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,14 @@ class Part(IntakeEntry):
 
 @dataclass(frozen=True)
 class Sort(IntakeEntry):
-    """All runs of an intake are made; its smallest group of records with equal public values has so many."""
+    """All runs of an intake are made; its smallest group of records with equal public values has so many.
+
+    It is `weaker` (True, or left out) if its provider accepted that it guarantees less than the release was made for.
+    """
 
     kind = "sort"
     alike: int
+    weaker: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -264,6 +271,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str | None: (_exactly(str), _as_it_is),
     int: (_count, _as_it_is),
     bool: (_exactly(bool), _as_it_is),
+    bool | None: (_exactly(bool), _as_it_is),
     tuple[int, int]: (_pair, list),
     tuple[int, int] | None: (
         lambda value: None if value is None else _pair(value),
