@@ -1,19 +1,25 @@
 """Editions: each holds every person once, and a folder states what all of them tell together."""
 
 import json
+import re
 import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import versadp as vdp
+from versadp.cli.main import main
 from versadp.errors import DataError, KeyMaterialError, ParameterError, ReleaseError, SpentError
 from versadp.release.files.account import account
 from versadp.release.files.append import append_file
 from versadp.release.files.finalize import finalize
 from versadp.release.files.release import release_file
 from versadp.release.folder.manifest import digest_of
+from versadp.release.ledger.entries import Append
+from versadp.release.ledger.state import State
+from versadp.release.target.statement import rounded_up
 
 N = 400
 SCHEMA = vdp.Schema({"x": vdp.Bounded(0, 1), "y": vdp.Public()}, id="pid")
@@ -262,3 +268,75 @@ def test_a_saved_release_is_not_counted_twice(place):
     release.save(place / "copy")
     with pytest.raises(DataError, match="in the state already"):
         vdp.update(place / "fit.json", place / "copy")
+
+
+# folders in which an older versadp put several versions of a person --------------------------------------------------
+
+
+def append_as_before(place, name):
+    """What `append --again charge` did: the ledger has begun it, and it is finished as it was begun."""
+    with State(place / "states" / "default") as state:
+        (history,) = state.ledger.histories.values()
+        state.ledger.add(Append(history.name, len(history.intakes), "charge"))
+    return append_file(place / "out", place / f"{name}.parquet", again="charge")
+
+
+def test_a_charged_append_that_an_older_version_began_is_finished_as_it_was_begun(place):
+    assert append_as_before(place, "two").charged == N
+    assert not (place / "out" / "edition-0002").exists()
+    assert len(vdp.load(place / "out")) == 2 * N
+    assert append_file(place / "out", place / "two.parquet", again="charge").charged == 0  # the command once more
+    assert not (place / "out" / "edition-0002").exists()
+
+
+def test_several_versions_of_a_person_are_said_where_the_ledger_knows(place):
+    assert append_file(place / "out", place / "more.parquet").notes == ()
+    assert account(place / "out").notes == ()
+    append_as_before(place, "two")
+    append_as_before(place, "one")
+    twice = MECH.privacy(shuffled=50).compose(3)
+    said = f"up to 3 versions of a person, .* guarantee \\(epsilon, delta\\): \\(0.5, {rounded_up(twice.delta(0.5))}\\)"
+    people(900, 1100).to_parquet(place / "new.parquet")
+    for note in (append_file(place / "out", place / "new.parquet").notes, account(place / "out").notes):
+        assert re.search(said, note[0])
+    for command in (["ledger"], ["report", "--out", str(place / "report.html")]):
+        result = CliRunner().invoke(main, [command[0], str(place / "out"), *command[1:]])
+        assert re.search(said, result.output), result.output
+    assert vdp.load(place / "out").privacy() == MECH.privacy(shuffled=50)  # an analyst cannot know
+
+
+def test_an_edition_states_the_versions_that_the_one_before_holds(place):
+    append_as_before(place, "two")
+    edition(place, "one")
+    newest, first = vdp.load(place / "out"), vdp.load(place / "out", edition=1)
+    assert newest.manifest.earlier[0].versions == 2
+    expected = MECH.privacy(shuffled=N // 2).compose(3).delta(1.0)
+    for release in (newest, first):
+        assert release.privacy().delta(1.0) == pytest.approx(expected, rel=1e-9)
+        assert "in 3 versions" in release.statement()
+
+
+# the command ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_make_and_open_editions(place):
+    run = CliRunner().invoke
+    columns = '[columns.x]\ntype = "bounded"\nlower = 0\nupper = 1\n[columns.y]\ntype = "public"\n'
+    (place / "schema.toml").write_text('id = "pid"\n' + columns)
+    out, noise = str(place / "out"), ["--schema", str(place / "schema.toml"), "--epsilon", "4", "--accept-useless"]
+    refused = run(main, ["release", str(place / "fewer.parquet"), "--edition-of", out, *noise])
+    assert refused.exit_code == 2
+    assert "5 people of edition 1 are not in the file" in refused.output
+    made = run(main, ["release", str(place / "two.parquet"), "--edition-of", out, *noise])
+    assert f"{N} records released to {out}, edition 2" in made.output, made.output
+    assert "One person was charged by 2 releases" in made.output
+    again = run(main, ["release", str(place / "two.parquet"), "--edition-of", out, *noise])
+    assert "nothing was released" in again.output
+    charged = run(main, ["append", out, str(place / "fewer.parquet"), "--again", "charge", "--without-missing-people"])
+    assert charged.output.startswith(f"50 people added, 0 were there already, {N - 5} released once more and charged")
+    assert "by all 3 editions" in charged.output
+    for edition_, records in (("1", N), ("3", N + 45)):
+        fitted = run(main, ["fit", out, "x ~ y", "--edition", edition_, "--format", "json"])
+        assert json.loads(fitted.output)["records"] == records
+    neither = run(main, ["release", str(place / "two.parquet"), *noise])
+    assert "--out DIR or --edition-of DIR" in neither.output

@@ -7,6 +7,7 @@ show whose record changed.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,8 @@ def release_edition(
     if begun is not None and terms.restart:
         begun = give_up(state, begun.name, scratch_of(base, begun.name))
     if begun is None and _is_there(state, place.after, feed, mechanism, shuffle=terms.shuffle):
+        if place.after.running is None:  # a crash may have left it after the end was marked
+            shutil.rmtree(scratch_of(base, place.after.name), ignore_errors=True)
         return None
     _refuse_before(state, place, mechanism, terms.key)
     if begun is None or begun.intakes[0].publish is None:

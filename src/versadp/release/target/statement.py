@@ -69,11 +69,11 @@ def privacy_statement(
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
         if others:
-            lines.append(f"  Somebody who is in {_versions(others)}, by all of them together:")
+            lines.append(f"  Somebody who is in {_versions(edition, others)}, by all of them together:")
             lines += _figures_in_words(_together(mechanism, order, others, unit))
     lines += ["", *_order_words(order, mechanism)]
     if others:
-        rest = _count(len({each.number for each in others} - {edition}), "other")
+        rest = _count(len({edition, *(each.number for each in others)}) - 1, "other")
         lines.append(f"This is edition {edition}: the folder has {rest} of the same people, with noise of their own.")
     lines += [
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
@@ -133,10 +133,10 @@ def _together(mechanism: Mechanism, order: Order | None, others: Sequence[Editio
     return composed(mechanism.privacy(unit, shuffled=None if order is None else order.among), others, unit)
 
 
-def _versions(others: Sequence[Edition]) -> str:
-    """Return in how many versions somebody may be there, by the words of a statement."""
-    versions = 1 + sum(each.versions for each in others)
-    return f"all {len(others) + 1} editions" if versions == len(others) + 1 else f"all editions, in {versions} versions"
+def _versions(edition: int, others: Sequence[Edition]) -> str:
+    """Return in how many editions somebody may be, and in how many versions if these are more."""
+    editions, versions = len({edition, *(each.number for each in others)}), 1 + sum(each.versions for each in others)
+    return f"all {editions} editions" + (f", in {versions} versions" if versions > editions else "")
 
 
 def _figures(profiles: Mapping[str, PrivacyProfile]) -> dict[str, Any]:
