@@ -128,6 +128,38 @@ def test_what_was_appended_is_put_too(tmp_path):
         before.save("s3://surveys/grows")  # there is no way back
 
 
+def test_editions_are_put_beside_what_is_there(tmp_path):
+    """Without a listing; and whoever stopped between parts and manifest sees the edition before."""
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1)}, id="pid")
+    mechanism = vdp.Mechanism(schema, scale=0.2, exact_rate=0.2)
+    for name, value in (("one", 0.5), ("two", 0.7)):
+        pd.DataFrame({"pid": range(50), "x": value}).to_parquet(tmp_path / f"{name}.parquet")
+    out, home = tmp_path / "out", tmp_path / "state"
+    vdp.release_file(tmp_path / "one.parquet", out, mechanism, state=home).save("s3://surveys/editions")
+    vdp.release_file(tmp_path / "two.parquet", None, mechanism, edition_of=out, state=home)
+
+    def stop(name):
+        if name == "part put":
+            raise KeyboardInterrupt
+
+    checkpoints.watch(stop)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            vdp.load(out).save("s3://surveys/editions")
+    finally:
+        checkpoints.unwatch(stop)
+    assert vdp.load("s3://surveys/editions").edition == 1
+    vdp.load(out, edition=1).save("s3://surveys/editions")  # whichever was loaded, all are put
+    for number in (1, 2):
+        there, here = (vdp.load(place, edition=number) for place in ("s3://surveys/editions", out))
+        assert (there.edition, there.to_arrow()) == (number, here.to_arrow())
+        assert there.statement() == here.statement()
+    assert vdp.load("s3://surveys/editions").edition == 2
+    assert vdp.load("s3://surveys/editions/edition-0002").edition == 2
+    vdp.load("s3://surveys/editions").save(tmp_path / "back")
+    assert vdp.load(tmp_path / "back", edition=1).to_arrow().equals(vdp.load(out, edition=1).to_arrow())
+
+
 def test_data_are_read_where_they_are(store, people, tmp_path):
     people.iloc[:1000].to_parquet(tmp_path / "a.parquet")
     people.iloc[1000:].to_parquet(tmp_path / "b.parquet")

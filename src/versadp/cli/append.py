@@ -50,5 +50,7 @@ def append(folder: Path, more: Path | str, engine: str, style: str, **options: A
         f"{result.new:,} people added, {result.skipped:,} were there already"
         + (f", {result.charged:,} released once more and charged" if result.charged else "")
     )
-    if result.after != result.before:
+    if result.after == result.before:
+        click.echo(f"before and now: {result.after}")
+    else:
         click.echo(f"before: {result.before}\nnow:    {result.after}")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.models.fingerprint import Fingerprint
+
     Array = NDArray[np.float64]
 
 _FORMAT = {"format": "versadp state", "version": 1}
@@ -63,6 +65,8 @@ class State:
     updates : int
     edition : int, optional
         Of its folder that the records are from; None of tables, and in states that did not say it yet.
+    counted : tuple of Fingerprint
+        Of all records of the fit, and of each update; none in states that did not say it yet.
     """
 
     formula: str
@@ -88,6 +92,7 @@ class State:
     seen: tuple[str, ...]
     updates: int = 0
     edition: int | None = None
+    counted: tuple[Fingerprint, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
@@ -111,7 +116,7 @@ class State:
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
         # states once counted lots, and did not say their edition
-        data = {"edition": None} | {key: value for key, value in data.items() if key != "lots"}
+        data = {"edition": None, "counted": []} | {key: value for key, value in data.items() if key != "lots"}
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
             raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
         names = _texts("names", data["names"])
@@ -141,6 +146,7 @@ class State:
             seen=seen,
             updates=inputs.whole("updates", data["updates"], 0),
             edition=None if data["edition"] is None else inputs.whole("edition", data["edition"], 1),
+            counted=_fingerprints(data["counted"]),
         )
 
     def save(self, path: str | Path) -> None:
@@ -181,6 +187,13 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise ParameterError(f"{name!r} of the state must be a list", hint=_HINT)
     return tuple(_text(name, each) for each in value)
+
+
+def _fingerprints(value: Any) -> tuple[Fingerprint, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, list) and len(each) == 2 for each in value):
+        raise ParameterError("'counted' of the state must be pairs of numbers", hint=_HINT)
+    pairs = [tuple(inputs.whole("counted", number, 0) for number in each) for each in value]
+    return tuple((rows, hashes) for rows, hashes in pairs)
 
 
 def _levels(value: Any) -> dict[str, tuple[str, ...]]:

@@ -35,6 +35,7 @@ from versadp.losses import as_loss
 from versadp.models.basis import with_basis
 from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import place_of, serves
+from versadp.models.fingerprint import fingerprint, is_among
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
 from versadp.models.rehearsal import STEADY_FROM
@@ -99,6 +100,12 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     """
     known = state if isinstance(state, State) else State.load(state)
     opened, parts = unseen(as_release(new), known)
+    counted = fingerprint(opened, as_engine(engine))
+    if is_among(counted, known.counted):
+        raise DataError(
+            "all of these records are in the state already, in files that are cut otherwise",
+            hint="go on from the folder that they are from, or from a copy of it: vdp.load(folder).save(copy)",
+        )
     loss = as_loss(known.loss)
     if known.loss not in NAMED or known.method not in METHODS:
         raise ParameterError("the state is of a loss or a method that has no update", hint=AGAIN)
@@ -106,7 +113,7 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     study = make_study(opened, known.formula, loss, **about)  # type: ignore[arg-type] # texts
     problem, sample = _problem(known, study, loss)
     problem, family, found = _renewed(known, problem, sample, as_engine(engine))
-    after = _after(known, found, parts, problem)
+    after = replace(_after(known, found, parts, problem), counted=(*known.counted, counted))
     fit = _fit(after, found, family)
     if known.method != "naive":
         refuse_coarse(problem, fit, sample)
@@ -194,6 +201,7 @@ def state_of(release: Release, study: Study, answer: Answer, given: dict[str, An
         strength=None if fit.strength is None or not np.isfinite(fit.strength).all() else fit.strength,
         seen=tuple(part_digests(release)),
         edition=_edition(release),
+        counted=(fingerprint(release, family.engine),),
     )
 
 

@@ -370,7 +370,8 @@ class Release:
         """Write the release to a new folder: Parquet parts and a manifest, readable by anyone.
 
         A release that was loaded is copied as it is, with all editions of its folder. One in memory is written anew,
-        cut into other parts than it may have been loaded from: `vdp.update` takes these for other records.
+        perhaps cut into other parts than it was loaded from, by which `vdp.update` does not know its records again
+        (`docs/updating.md`).
 
         An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
         were appended to it, or an edition was added, the same call puts what is new (`docs/sources.md`).

@@ -204,7 +204,8 @@ def guarantee_line(mechanism: Mechanism, order: Order, others: Sequence[Edition]
     >>> guarantee_line(mech, Order((1000,)))
     'a whole record, among 1,000 alike: (0.5, 4.45e-11), (1, 0), (2, 0), (4, 0), (8, 0)'
     """
-    among = "" if order.among is None else f", among {order.among:,} alike"
+    hides = _among(mechanism, order)
+    among = "" if hides is None else f", among {hides:,} alike"
     if others:
         among += f", by all {len(others) + 1} editions"
     return f"a whole record{among}: {_pairs(_together(mechanism, order, others, 'record'))}"
