@@ -104,7 +104,7 @@ class State:
             elif isinstance(value, np.ndarray):
                 value = value.tolist()
             elif isinstance(value, tuple):
-                value = list(value)
+                value = [list(item) if isinstance(item, tuple) else item for item in value]
             elif each.name == "levels":
                 value = {name: list(levels) for name, levels in value.items()}
             out[each.name] = value
