@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.models.fingerprint import Fingerprint
+    from versadp.models.counted_records import Fingerprint
 
     Array = NDArray[np.float64]
 

@@ -34,15 +34,14 @@ from versadp.inference.drift import DriftTest
 from versadp.losses import as_loss
 from versadp.models.basis import with_basis
 from versadp.models.coarse import refuse_coarse
+from versadp.models.counted_records import edition_of, fingerprint, refuse_counted, refuse_other_edition
 from versadp.models.expanding import place_of, serves
-from versadp.models.fingerprint import fingerprint, is_among
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
 from versadp.models.rehearsal import STEADY_FROM
 from versadp.models.report import Answer, results
 from versadp.models.state import State
 from versadp.models.study import make_study
-from versadp.release.folder.edition_folders import find_editions
 from versadp.release.folder.folder import Folder
 from versadp.release.release import Release, as_release
 
@@ -101,11 +100,7 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     known = state if isinstance(state, State) else State.load(state)
     opened, parts = unseen(as_release(new), known)
     counted = fingerprint(opened, as_engine(engine))
-    if is_among(counted, known.counted):
-        raise DataError(
-            "all of these records are in the state already, in files that are cut otherwise",
-            hint="go on from the folder that they are from, or from a copy of it: vdp.load(folder).save(copy)",
-        )
+    refuse_counted(counted, known.counted)
     loss = as_loss(known.loss)
     if known.loss not in NAMED or known.method not in METHODS:
         raise ParameterError("the state is of a loss or a method that has no update", hint=AGAIN)
@@ -200,7 +195,7 @@ def state_of(release: Release, study: Study, answer: Answer, given: dict[str, An
         bias=None if fit.bias is None else fit.n * fit.bias,
         strength=None if fit.strength is None or not np.isfinite(fit.strength).all() else fit.strength,
         seen=tuple(part_digests(release)),
-        edition=_edition(release),
+        edition=edition_of(release),
         counted=(fingerprint(release, family.engine),),
     )
 
@@ -250,28 +245,6 @@ def part_digests(release: Release) -> list[str]:
     return [whole.hexdigest()]
 
 
-def _edition(release: Release) -> int | None:
-    """Return which edition of its folder a release is; None for a table."""
-    return None if release.manifest is None else release.edition
-
-
-def refuse_other_edition(release: Release, state: State) -> None:
-    """Refuse records of people who are in the state already, as another edition has them."""
-    source, own = release._source, _edition(release)  # noqa: SLF001 - where its records are
-    other = None not in {own, state.edition} and own != state.edition
-    if not other and isinstance(source, Folder) and release.other_editions:
-        there = find_editions(source.shelf.path)[0].manifests.items()
-        parts = {part.sha256 for number, manifest in there if number != own for part in manifest.parts}
-        other = not parts.isdisjoint(state.seen)
-    if other:
-        raise ReleaseError(
-            "the state is of another edition: most of these people are in it already, with other noise",
-            hint=f"fit this edition anew; or go on with the one of the state: vdp.load(folder, edition={state.edition})"
-            if state.edition
-            else "fit this edition anew",
-        )
-
-
 def unseen(release: Release, state: State) -> tuple[Release, list[str]]:
     """Return what a state has not seen of a release, and the digests of its parts."""
     if mechanism_digest(release) != state.mechanism:
@@ -279,7 +252,7 @@ def unseen(release: Release, state: State) -> tuple[Release, list[str]]:
             "the new records were released by another mechanism than the old ones",
             hint="append to the release, or release with the same mechanism; or fit the two by themselves",
         )
-    refuse_other_edition(release, state)
+    refuse_other_edition(release, state.edition, state.seen)
     digests, before = part_digests(release), set(state.seen)
     new = [digest for digest in digests if digest not in before]
     if not new:

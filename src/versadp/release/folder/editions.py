@@ -103,7 +103,7 @@ class Edition:
     --------
     >>> from versadp import Bounded, Schema, noise
     >>> mech = Mechanism(Schema({"age": Bounded(18, 90)}), noise={"age": noise.Window(epsilon=1)})
-    >>> Edition(1, 1000, "0" * 64, mech, KEPT, versions=3).privacy("record").pure_epsilon
+    >>> round(Edition(1, 1000, "0" * 64, mech, KEPT, versions=3).privacy("record").pure_epsilon, 6)
     3.0
     """
 

@@ -1,6 +1,6 @@
-"""A fingerprint of released records that does not depend on how they are cut into files or sorted.
+"""Which records a state has counted: by their edition, and by a fingerprint however they are cut into files or sorted.
 
-    (n, sum over rows of hash(row) mod 2^64)
+    fingerprint = (n, sum over rows of hash(row) mod 2^64)
 
 The hash is the public one of `release/path/order.py`. Two sets of records with one fingerprint are the same records:
 others have it with probability about 2^-64.
@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.engine import is_far, nearby
+from versadp.errors import DataError, ReleaseError
+from versadp.release.folder.edition_folders import find_editions
+from versadp.release.folder.folder import Folder
 from versadp.release.folder.parts import plain_table
 from versadp.release.path.order import row_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from versadp.engine import Engine
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
@@ -63,3 +68,41 @@ def is_among(new: Fingerprint, seen: tuple[Fingerprint, ...]) -> bool:
         if new in {(rows, total), (count, hashes)}:
             return True
     return False
+
+
+def refuse_counted(new: Fingerprint, seen: tuple[Fingerprint, ...]) -> None:
+    """Refuse records that were seen, in whatever files they are now."""
+    if is_among(new, seen):
+        raise DataError(
+            "all of these records are in the state already, in files that are cut otherwise",
+            hint="go on from the folder that they are from, or from a copy of it: vdp.load(folder).save(copy)",
+        )
+
+
+def edition_of(release: Release) -> int | None:
+    """Return which edition of its folder a release is; None for a table."""
+    return None if release.manifest is None else release.edition
+
+
+def refuse_other_edition(release: Release, edition: int | None, parts: Collection[str]) -> None:
+    """Refuse records of people who were counted already, as another edition has them.
+
+    Parameters
+    ----------
+    release : Release
+    edition : int, optional
+        Of what was counted, if that is known.
+    parts : collection of str
+        Digests of the parts that were counted.
+    """
+    source, own = release._source, edition_of(release)  # noqa: SLF001 - where its records are
+    other = None not in {own, edition} and own != edition
+    if not other and isinstance(source, Folder) and release.other_editions:
+        there = find_editions(source.shelf.path)[0].manifests.items()
+        other = not {part.sha256 for number, each in there if number != own for part in each.parts}.isdisjoint(parts)
+    if other:
+        before = f"; or go on with the one of the state: vdp.load(folder, edition={edition})" if edition else ""
+        raise ReleaseError(
+            "the state is of another edition: most of these people are in it already, with other noise",
+            hint=f"fit this edition anew{before}",
+        )
