@@ -120,7 +120,7 @@ def test_bad_input(options):
 
 
 def predicted(mech):
-    """Mean log variance inflation: a smooth and a rough question, as in docs/calibration.md."""
+    """Mean log variance inflation: a smooth and a rough question, as in docs/theory/calibration.md."""
     from math import log
 
     scale, rate = mech.scale["x0"], mech.exact_rate

@@ -138,7 +138,7 @@ def audit(
 
     Pairs of neighbouring records of all kinds are tried (opposite corners; far and near ones in the interior and off
     the grid; of an attribute every one in turn), and noise is held against its law: record by record, column by
-    column, row by row. `docs/audit.md` says what is found with which power.
+    column, row by row. `docs/theory/audit.md` says what is found with which power.
 
     Parameters
     ----------

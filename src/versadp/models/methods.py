@@ -7,7 +7,7 @@
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
 | likelihood | none: `likelihood.py` assumes the law of the response | squared, logistic, poisson; few columns |
-| efficient | the combination of `docs/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
+| efficient | `docs/theory/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
 These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
 blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss and blocks have one.

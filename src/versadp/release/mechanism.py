@@ -272,7 +272,7 @@ class Mechanism:
         shuffled : int, optional
             For a release of so many records in an order that tells nothing, as `release` makes it by default: among
             them a record hides. With public columns it is the number of people in the smallest group with equal
-            public values. Only noise that keeps or redraws, or is pure, gains by it; see `docs/shuffle.md`.
+            public values. Only noise that keeps or redraws, or is pure, gains by it; see `docs/theory/shuffle.md`.
 
         Examples
         --------

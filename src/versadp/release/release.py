@@ -359,7 +359,7 @@ class Release:
         """Write the release to a new folder: Parquet parts and a manifest, readable by anyone.
 
         An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
-        were appended to it, the same call puts what is new (`docs/sources.md`).
+        were appended to it, the same call puts what is new (`docs/guides/sources.md`).
         """
         from versadp.release.folder.folder import write_folder
 

@@ -232,7 +232,8 @@ def plan(
         As in `fit`: "squared", "logistic", "check", "huber", "hinge", "poisson".
     assume : mapping or path of a TOML file, optional
         What is stated of the people: `marginals` (mean and sd, quantiles, shares of levels), `correlations`,
-        `coefficients`, `residual`; see `docs/planning.md`. What is left open is filled by rules, which are printed.
+        `coefficients`, `residual`; see `docs/guides/planning.md`. What is left open is filled by rules, which are
+        printed.
     noise : {"auto", "window", "zil"}
         With a `target_se`, which noise is looked at. "auto" is windows, pure and shuffled, and Laplace noise beside
         them if a delta of at least a thousandth is given.

@@ -1,8 +1,8 @@
 r"""The mean positive part of a sum of many independent terms, never too small.
 
 What a shuffled release guarantees comes down to `E(S)₊ / n`, S a sum of n independent copies of a term that is
-`x0 - e^ε x1` with given probabilities and otherwise 0 (`docs/shuffle.md`). With M the moment generating function of
-a term, and for any θ > 0,
+`x0 - e^ε x1` with given probabilities and otherwise 0 (`docs/theory/shuffle.md`). With M the moment generating
+function of a term, and for any θ > 0,
 
     E(S)₊ = (1/2π) ∫ M(z)^n / z² dt,    z = θ + it.
 

@@ -223,7 +223,7 @@ def _held(source: Source) -> Source:
     if not isinstance(source.columns, pa.Schema) or not (source.rows is None or isinstance(source.rows, int)):
         raise DataError(
             "a source says its columns as a pyarrow.Schema, and its rows as a number or None",
-            hint="see docs/sources.md",
+            hint="see docs/guides/sources.md",
         )
     return HeldToItsWord(source)
 

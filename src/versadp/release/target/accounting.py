@@ -1,7 +1,7 @@
 """What a mechanism guarantees: its blocks' guarantees composed for a record, the worst of them for an attribute.
 
 Each block charges its sampler's error itself. A shuffled release guarantees more where the blocks keep or redraw, or
-are pure (`docs/shuffle.md`); other noise is as in any order.
+are pure (`docs/theory/shuffle.md`); other noise is as in any order.
 """
 
 from __future__ import annotations

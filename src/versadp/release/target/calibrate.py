@@ -1,7 +1,7 @@
 """From a privacy target to the mechanism with the least noise that meets it.
 
 The answer is solved for on the very profile that will be reported, sampler error included, so what was asked for is
-never contradicted by what is printed. Two rules fill what the caller leaves open; `docs/calibration.md` has the
+never contradicted by what is printed. Two rules fill what the caller leaves open; `docs/theory/calibration.md` has the
 figures behind them.
 
 **The exact rate.** A larger one helps analysts with rough questions (shares, quantiles), whose variance goes like
@@ -96,11 +96,11 @@ def calibrate(
         of people with equal public values), which lets windows keep far more; a smaller release is then refused.
     groups : list of columns and of tuples of columns, or mapping of these to weights, optional
         Which columns share a window. By default the layout with the least predicted standard errors of those compared
-        (`plan` lists them; `docs/calibration.md` has the criterion). For a record, epsilon is shared out between
+        (`plan` lists them; `docs/theory/calibration.md` has the criterion). For a record, epsilon is shared out between
         several windows, by weight if there are weights.
     width : float
-        Windows are so many times as wide as the rule for means and slopes has them (`docs/calibration.md`). 0.8 serves
-        medians and quantiles better, for an eighth more noise in means.
+        Windows are so many times as wide as the rule for means and slopes has them (`docs/theory/calibration.md`). 0.8
+        serves medians and quantiles better, for an eighth more noise in means.
     records : int, optional
         How many records will be released, to warn of noise that drowns them. It changes nothing in the noise.
 

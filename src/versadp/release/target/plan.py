@@ -54,7 +54,8 @@ class Plan:
     warnings : list of str
     layouts : list of dict
         The layouts of windows that `calibrate` compared: each with its groups of columns and by how much its noise
-        multiplies standard errors, as a geometric mean (`docs/calibration.md`); None where there is no such layout.
+        multiplies standard errors, as a geometric mean (`docs/theory/calibration.md`); None where there is no such
+        layout.
     """
 
     unit: str
