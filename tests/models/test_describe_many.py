@@ -32,14 +32,16 @@ def released(columns, noise, table):
 @pytest.mark.parametrize("noise", CATEGORIES)
 @pytest.mark.parametrize("nullable", [False, True, "public"])
 def test_levels_without_a_matrix_are_those_with_one(monkeypatch, noise, nullable):
-    columns = {"c": Categorical(["a", "b", "c", "d"], nullable=nullable)} | ({"x": Bounded(0, 1)} if noise == "joint" else {})
+    columns = {"c": Categorical(["a", "b", "c", "d"], nullable=nullable)} | (
+        {"x": Bounded(0, 1)} if noise == "joint" else {}
+    )
     table = {"c": ["a", "b", "c", "d"] * 10, "x": np.linspace(0, 1, 40)}
     layout = Layout.of(released(columns, CATEGORIES[noise], {name: table[name] for name in columns}))
     if noise == "joint":  # its counts are undone by those of the category alone
         layout = Layout(layout.columns, {"c": layout.alone("c")}, {}, layout.rows)
     counts = np.array([7.0, 11.0, 2.0, 5.0, 3.0 if nullable else 0.0])
     found = undo_levels(layout, "c", counts)
-    monkeypatch.setattr(type(layout.blocks["c"]), "lattice", lambda block, column: None)
+    monkeypatch.setattr(type(layout.blocks["c"]), "lattice", lambda _block, _column: None)
     for one, other in zip(found, undo_levels(layout, "c", counts), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
@@ -50,7 +52,9 @@ def test_a_postcode_of_30_000_levels_is_described_in_little_memory(nullable):
     rng = np.random.default_rng(0)
     home = rng.choice(names[:20], 20_000)
     schema = {"post": Categorical(names, nullable=nullable), "age": Bounded(18, 90)}
-    release = released(schema, {"post": Window(12), "age": Window(4)}, {"post": home, "age": rng.uniform(18, 90, 20_000)})
+    release = released(
+        schema, {"post": Window(12), "age": Window(4)}, {"post": home, "age": rng.uniform(18, 90, 20_000)}
+    )
     tracemalloc.start()
     try:
         described = vdp.describe(release, engine="serial")
@@ -82,7 +86,7 @@ def test_the_picture_of_many_levels_shows_the_frequent_ones():
 def test_own_noise_on_many_levels_is_not_undone_by_a_matrix(monkeypatch):
     names = [f"{number}" for number in range(levels.MOST_DENSE + 1)]
     release = released({"post": Categorical(names)}, {"post": Response(0.9)}, {"post": names})
-    monkeypatch.setattr(type(release.mechanism.blocks[0]), "lattice", lambda block, column: None)
+    monkeypatch.setattr(type(release.mechanism.blocks[0]), "lattice", lambda _block, _column: None)
     monkeypatch.setattr(type(release.mechanism.blocks[0]), "points", None)  # never asked
     described = vdp.describe(release)
     assert not any(each.told for each in described["post"].shares.values())
