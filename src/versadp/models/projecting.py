@@ -75,12 +75,13 @@ def begun(problem: Problem) -> Problem:
     category = set() if problem.design is None else set(problem.design.private)
     numbers = len(set(problem.units.names) - category)
     degrees = limited(problem, (FIRST[min(numbers, len(FIRST)) - 1],) * problem.units.dim)
-    _refuse_large(Projection(problem.blocks, degrees))
+    refuse_large(Projection(problem.blocks, degrees))
     return replace(problem, degrees=degrees)
 
 
-def _refuse_large(projection: Projection) -> None:
-    if projection.size > MOST:
+def refuse_large(projection: Projection) -> None:
+    """Raise if a projection asks for more points, or for higher degrees, than are ever chosen."""
+    if projection.size > MOST or max(projection.degrees) > HIGHEST:
         raise ParameterError(
             f"a function of {len(projection.degrees)} noisy columns at once is more than can be undone",
             hint="terms of one column each, as in np.log(age) + np.log(income), need less; or fewer columns",

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.correction import Projection
 from versadp.correction.law import WIDER, index_law
 from versadp.correction.series import Place, series
 from versadp.engine import as_engine
@@ -37,6 +38,7 @@ from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import place_of, serves
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
+from versadp.models.projecting import projectable, refuse_large
 from versadp.models.rehearsal import STEADY_FROM
 from versadp.models.report import Answer, results
 from versadp.models.state import State
@@ -278,6 +280,9 @@ def _problem(state: State, study: Study, loss: Any) -> tuple[Problem, Records]:
         off = state.off * float(np.sqrt(n / state.kept.n))
         if len(state.degrees) != problem.units.dim or off > TOLERABLE:
             raise EstimationError("with so many records the score needs a finer projection", hint=AGAIN)
+        if not projectable(problem):
+            raise ParameterError("the state has degrees, and its score is not projected", hint=AGAIN)
+        refuse_large(Projection(problem.blocks, state.degrees))
         return replace(problem, degrees=state.degrees, off=off), sample
     return problem, sample
 
