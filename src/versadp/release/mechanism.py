@@ -222,6 +222,8 @@ class Mechanism:
         """Return the same noise law in another version of the format, whose noise is derived otherwise."""
         if version not in VERSIONS:
             raise ParameterError(f"there is no version {version} of a mechanism")
+        if version < 4 and self._schema.rows_per_person > 1:
+            raise ParameterError("several rows per person need a mechanism of version 4", hint="leave it in version 4")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version == 1 and list(noise.items()) != spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
