@@ -1,4 +1,4 @@
-"""Tests and doctests remember nothing at home."""
+"""Tests and doctests remember nothing at home, and run on one day."""
 
 from __future__ import annotations
 
@@ -16,3 +16,4 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
     for name in ("VERSADP_STATE", "VERSADP_WITNESS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772366400")  # 2026-03-01: releases that are compared are of one day

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from versadp.release.files.finalize import finalize
     from versadp.release.files.queries import sql
     from versadp.release.files.release import release_file
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
@@ -55,6 +56,7 @@ _HOME = {
     "Public": "versadp.schema",
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
+    "Metadata": "versadp.release.folder.metadata",
     "Results": "versadp.inference",
     "HuberRegressor": "versadp.models.learners.regressors",
     "LinearRegression": "versadp.models.learners.regressors",
@@ -99,6 +101,7 @@ __all__ = [
     "LogisticRegression",
     "MEstimator",
     "Mechanism",
+    "Metadata",
     "Omitted",
     "PoissonRegressor",
     "Public",

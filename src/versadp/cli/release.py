@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import Place, engine_option, numbers, style_option, unit_option
+from versadp.cli.options import Place, engine_option, metadata_options, numbers, said, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.account import account
@@ -53,6 +53,7 @@ from versadp.release.target.usefulness import ADVICE, records_needed, useless
 @click.option("--budget-delta", type=float, help="... said when the state folder is first used.")
 @click.option("--accept-useless", is_flag=True, help="Release although no mean of any column would be known.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished release and begin anew.")
+@metadata_options
 @unit_option
 @engine_option
 @style_option
@@ -80,6 +81,7 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
             again=options["again"],
             target=target,
             budget=_pair("budget-epsilon", "budget-delta", options["budget_epsilon"], options["budget_delta"]),
+            metadata=said(options),
             restart=options["restart"],
             engine=options["engine"],
             progress=tell,

@@ -355,15 +355,27 @@ class Release:
         frame = build_frame(sample.columns, table.kind)
         return (frame, sample.weight, sample.record) if return_record else (frame, sample.weight)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, metadata: Metadata | None = None) -> None:
         """Write the release to a new folder: Parquet parts and a manifest, readable by anyone.
 
         An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
         were appended to it, the same call puts what is new (`docs/guides/sources.md`).
+
+        Parameters
+        ----------
+        path : str or Path
+            A new folder, or an address in a store.
+        metadata : Metadata, optional
+            What stands in the manifest beside the guarantee; date and software are those of now. A release that was
+            loaded is copied as it is, and takes none.
         """
         from versadp.release.folder.folder import write_folder
 
-        write_folder(path, self, self._folder)
+        if metadata is not None and self._folder is not None:
+            raise ParameterError(
+                "a release that was loaded is copied as it is, with its own metadata", hint="leave out metadata"
+            )
+        write_folder(path, self, self._folder, metadata)
 
     def _table(self) -> Table:
         return read_table(self.frame, self.mechanism.schema, released=True)

@@ -268,7 +268,8 @@ class Run:
         """Write the manifest, and what it will be into the ledger."""
         if self.intake.publish is not None and _manifest_in(scratch) == self.intake.publish:
             return  # it was announced as it stands; another version might choose other words
-        manifest = Manifest.of(self.mechanism, files, order=self.order, batches=self.batches)
+        said = self.history.begin.said
+        manifest = Manifest.of(self.mechanism, files, order=self.order, batches=self.batches, metadata=said)
         manifest.write(scratch)
         sync_folder(scratch)
         sync_folder(scratch.parent)

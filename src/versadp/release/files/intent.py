@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from versadp.errors import ReleaseError, StateError
 from versadp.release.files.places import scratch_of
 from versadp.release.files.refusals import refuse_spent, refuse_strangers
+from versadp.release.folder.manifest import VERSION
+from versadp.release.folder.metadata import NOTHING_SAID
 from versadp.release.ledger.entries import Abandon, Append, Begin
 from versadp.release.ledger.exposure import exposure_before
 
 if TYPE_CHECKING:
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -27,8 +30,9 @@ def begin(
     again: str,
     key: bytes | None,
     order: str | None,
+    metadata: Metadata | None = None,
 ) -> History:
-    """Write key and intent to the disk, in this order."""
+    """Write key and intent to the disk, in this order; software and date are those of now, whenever it is done."""
     known = [history for history in state.ledger.histories.values() if history.counts]
     if known and not state.first.shared:
         raise StateError("this state folder belongs to another release", hint="choose one with --state")
@@ -37,6 +41,7 @@ def begin(
     if column is None:  # with an id everybody is looked up, one by one
         refuse_spent(exposure, state.first.budget, charge, again)
     give_up_unseen(state)
+    earlier = sum(history.counts for history in state.ledger.histories.values())
     name, secret = state.new_key(key)
     state.ledger.add(
         Begin(
@@ -47,6 +52,7 @@ def begin(
             charge=charge,
             again=again,
             order=order,
+            metadata=None if mechanism.version < VERSION else (metadata or NOTHING_SAID).begun(earlier).to_dict(),
         )
     )
     return state.ledger.histories[name]

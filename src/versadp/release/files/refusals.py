@@ -13,6 +13,7 @@ from versadp.release.ledger.exposure import VOUCHED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.exposure import Exposure
     from versadp.release.ledger.history import History
     from versadp.release.mechanism import Mechanism
@@ -43,8 +44,8 @@ def refuse_spent(exposure: Exposure, budget: tuple[int, int] | None, charge: tup
         )
 
 
-def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechanism:
-    """Return the mechanism with which a release was begun; refuse to go on with other noise, or another order."""
+def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, metadata: Metadata | None = None) -> Mechanism:
+    """Return the mechanism with which a release was begun; refuse other noise, another order or other metadata."""
     begun = history.begin.noise
     if begun.version > 1 and shuffle != history.is_sorted:  # version 1 had no other order than that of the input
         raise _unlike(history, f"with shuffle={history.is_sorted}")
@@ -52,6 +53,8 @@ def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechan
         same = mechanism.in_version(begun.version) == begun
     except ParameterError:  # the older version has no such noise
         same = False
+    if same and metadata is not None and not metadata.says(history.begin.said):
+        raise _unlike(history, "with other metadata")
     if not same:
         raise _unlike(history, "with another schema or other noise")
     return begun

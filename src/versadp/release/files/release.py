@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.release.files.sources import Source
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
 
 AGAIN = ("refuse", "charge", "others")
@@ -51,6 +52,7 @@ def release_file(
     again: str = "refuse",
     target: tuple[float, float] | None = None,
     budget: tuple[float, float] | None = None,
+    metadata: Metadata | None = None,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -89,6 +91,9 @@ def release_file(
         (epsilon, delta) for a whole record that the release is charged with; by default what the mechanism keeps.
     budget : tuple of float, optional
         (epsilon, delta) that one person may be charged in all; said when the state folder is first used.
+    metadata : Metadata, optional
+        What stands in the manifest beside the guarantee: title, curator, contact, purpose, covers, rationale. Date,
+        software and the number of earlier releases are set when the release is begun, whatever is given.
     restart : bool
         Give up an unfinished release and its key, and begin anew.
     batch_rows : int
@@ -142,10 +147,13 @@ def release_file(
             if place.exists() or place.is_symlink():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
             order = "hash" if shuffle and mechanism.version > 1 else None
-            history = begin(opened, place, mechanism, charge=charge, again=again, key=key, order=order)
+            history = begin(
+                opened, place, mechanism, charge=charge, again=again, key=key, order=order, metadata=metadata
+            )
         elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
-        _finish(Run(opened, feed, as_begun(history, mechanism, shuffle=shuffle), history.name, 0), place)
+        begun = as_begun(history, mechanism, shuffle=shuffle, metadata=metadata)
+        _finish(Run(opened, feed, begun, history.name, 0), place)
     return load(place)
 
 

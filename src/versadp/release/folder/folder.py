@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from os import PathLike
 
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
     from versadp.release.release import Release
@@ -242,10 +243,12 @@ def _footers(shelf: OnDisk | InStore, manifest: Manifest) -> Iterator[Any]:
     return Pool("threads", ASKED).map(shelf.footer, manifest.parts) if shelf.slow else map(shelf.footer, manifest.parts)
 
 
-def write_folder(path: str | Path | Stored, release: Release, folder: Folder | None = None) -> None:
+def write_folder(
+    path: str | Path | Stored, release: Release, folder: Folder | None = None, metadata: Metadata | None = None
+) -> None:
     """Write a release, which may be that of a folder, to a new folder; it appears whole or not at all."""
     if is_stored(path):
-        put_release(Stored.at(str(path)), release, folder)
+        put_release(Stored.at(str(path)), release, folder, metadata)
         return
     target = inputs.path(path, "a new folder")
     if target.exists():
@@ -256,7 +259,9 @@ def write_folder(path: str | Path | Stored, release: Release, folder: Folder | N
     try:
         if folder is None:
             parts = _write_parts(scratch, release)
-            Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order).write(scratch)
+            said = (metadata or release.metadata).begun(release.metadata.earlier)
+            made = Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order, metadata=said)
+            made.write(scratch)
         else:
             _copy(folder, scratch)
         sync_folder(scratch)

@@ -88,7 +88,7 @@ class Manifest:
         parts = tuple(parts)
         rows = sum(part.rows for part in parts)
         if mechanism.version < VERSION:
-            batches = ()
+            batches, metadata = (), None
         elif batches is None:
             batches = (Batch(rows, len(parts), None if order.alike is None else min(order.alike)),)
         figures = privacy_figures(mechanism, rows, order, earlier)

@@ -20,12 +20,13 @@ from versadp.release.object_store import PIECE
 
 if TYPE_CHECKING:
     from versadp.release.folder.folder import Folder
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.folder.storage import Shelf
     from versadp.release.object_store import Stored
     from versadp.release.release import Release
 
 
-def put_release(target: Stored, release: Release, folder: Folder | None) -> None:
+def put_release(target: Stored, release: Release, folder: Folder | None, metadata: Metadata | None = None) -> None:
     """Put a release into a store; one in memory is written out first, so that its bytes are those of a folder."""
     if folder is not None:
         _put(target, folder.shelf, folder.manifest)
@@ -33,7 +34,7 @@ def put_release(target: Stored, release: Release, folder: Folder | None) -> None
     from versadp.release.folder.folder import open_folder, write_folder
 
     with tempfile.TemporaryDirectory(prefix="versadp-") as place:
-        write_folder(Path(place, "released"), release)
+        write_folder(Path(place, "released"), release, metadata=metadata)
         made = open_folder(Path(place, "released"))
         _put(target, made.shelf, made.manifest)
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, get_type_hints
 
 from versadp.errors import StateError, VersadpError
+from versadp.release.folder.metadata import NOTHING_SAID, Metadata
 from versadp.release.folder.part_file import PartFile
 from versadp.release.mechanism import Mechanism
 
@@ -98,7 +99,8 @@ class Create(Entry):
 class Begin(ReleaseEntry):
     """A release was begun: its key is on the disk, and everybody in its first intake is charged.
 
-    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come.
+    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. `metadata` is
+    what its manifests say of it, date and software among it; older ledgers have none.
     """
 
     kind = "begin"
@@ -109,6 +111,12 @@ class Begin(ReleaseEntry):
     again: str
     intake: int = 0
     order: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def said(self) -> Metadata:
+        """The metadata of its manifests."""
+        return NOTHING_SAID if self.metadata is None else Metadata.from_dict(self.metadata)
 
     @property
     def noise(self) -> Mechanism:
@@ -271,6 +279,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     dict[str, int]: (_counts, _as_it_is),
     dict[str, Any]: (_exactly(dict), _as_it_is),
+    dict[str, Any] | None: (lambda value: Metadata.from_dict(value).to_dict(), _as_it_is),
     PartFile: (PartFile.recorded, PartFile.to_dict),
 }
 
