@@ -255,14 +255,13 @@ def test_who_did_not_change_cannot_be_seen_in_a_charged_version(folder):
     release_file(folder / "jan.parquet", folder / "out", mech, shuffle=False, **options)
     done = append_file(folder / "out", folder / "feb.parquet", again="charge", **options)
     assert (done.new, done.skipped, done.charged) == (0, 0, 200)
-    seen = vdp.load(folder / "out").to_pandas()["x"].to_numpy()
-    one, two = seen[:200], seen[200:]
+    one, two = (vdp.load(folder / "out", edition=k).to_pandas()["x"].to_numpy() for k in (1, 2))
     assert not (one == two).any()
     # the noise of those who did not change is new: independent, with the variance of two draws
     difference = (two - one)[100:]
     assert difference.std() == pytest.approx(np.sqrt(2) * 0.5, rel=0.5)
     append_file(folder / "out", folder / "jan.parquet", again="charge", **options)  # and back: new noise once more
-    three = vdp.load(folder / "out").to_pandas()["x"].to_numpy()[400:]
+    three = vdp.load(folder / "out").to_pandas()["x"].to_numpy()
     assert not (three == one).any()
     assert not (three == two).any()
 
@@ -275,7 +274,7 @@ def test_the_first_version_is_what_memory_gives(folder):
     frame[:30].to_parquet(folder / "a.parquet")
     frame[30:].to_parquet(folder / "b.parquet")
     release_file(folder / "a.parquet", folder / "out", mech, key=key, shuffle=False)
-    append_file(folder / "out", folder / "b.parquet", again="charge")
+    append_file(folder / "out", folder / "b.parquet")
     expected = mech.release(frame, key=key, shuffle=False).frame["x"].to_numpy()
     assert (vdp.load(folder / "out").to_pandas()["x"].to_numpy() == expected).all()
 

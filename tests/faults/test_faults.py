@@ -650,7 +650,7 @@ def test_a_state_of_another_version_is_refused(people, monkeypatch):
 
 def other_words(monkeypatch):
     """Another version of versadp, which states the guarantee otherwise."""
-    monkeypatch.setattr("versadp.release.target.statement.privacy_statement", lambda *_: "in other words")
+    monkeypatch.setattr("versadp.release.target.statement.privacy_statement", lambda *_, **__: "in other words")
 
 
 @pytest.mark.parametrize("verb", ["release", "append"])

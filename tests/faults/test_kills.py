@@ -11,6 +11,7 @@ from versadp.release.ledger.state import State
 from versadp_tests.fault_driver import (
     KEY,
     MORE,
+    OTHER_KEY,
     ROWS,
     act,
     begun,
@@ -39,6 +40,8 @@ def undisturbed(tmp_path_factory):
         if people:
             out["append"] = (None, points(folder, "append"))
             out["append"] = (contents(folder), out["append"][1])
+            passed = points(folder := released(tmp_path_factory.mktemp("undisturbed")), "edition")
+            out["edition"] = (contents(folder), passed)
     return out
 
 
@@ -47,11 +50,11 @@ def finished(folder, verb, undisturbed):
     check_view(folder, {ROWS, TOTAL})
     act(folder, verb)
     people = (folder / "more.parquet").exists()
-    name = "append" if verb == "append" else "people release" if people else "release"
+    name = verb if verb in {"append", "edition"} else "people release" if people else "release"
     assert contents(folder) == undisturbed[name][0]
-    assert begun(folder) == (2 if verb == "append" else 1)
+    assert begun(folder) == (2 if verb in {"append", "edition"} else 1)
     assert leftovers(folder) == []
-    assert keys(folder) == [KEY]  # and none that a crash left behind
+    assert sorted(keys(folder)) == ([KEY, OTHER_KEY] if verb == "edition" else [KEY])  # and none that a crash left
 
 
 def released(tmp_path):
@@ -103,6 +106,49 @@ def test_an_append_that_is_killed_and_resumed(tmp_path, undisturbed, point):
     finished(folder, "append", undisturbed)
 
 
+@pytest.mark.parametrize("point", RELEASE_POINTS)
+def test_an_edition_that_is_killed_and_resumed(tmp_path, undisturbed, point):
+    """Until it is there the edition before is the newest, whole."""
+    folder = released(tmp_path)
+    before = contents(folder)
+    assert killed_at(folder, "edition", point, 2 if "part" in point or "rename" in point else 1)
+    seen = vdp.load(folder / "out")
+    assert seen.edition == (2 if point in {"after publication", "before done commit", "after done commit"} else 1)
+    assert len(seen.frame) == ROWS
+    assert before.items() <= contents(folder).items()
+    finished(folder, "edition", undisturbed)
+
+
+def test_an_edition_that_nobody_saw_is_given_up_by_an_append(tmp_path):
+    folder = released(tmp_path)
+    assert killed_at(folder, "edition", "after part commit")
+    act(folder, "append")
+    assert leftovers(folder) == []
+    assert len(vdp.load(folder / "out")) == TOTAL
+    with pytest.raises(vdp.errors.DataError, match="11000 people of edition 1 are not in the file"):
+        act(folder, "edition")
+
+
+def test_nothing_comes_between_an_edition_and_its_announcement(tmp_path, undisturbed):
+    folder = released(tmp_path)
+    assert killed_at(folder, "edition", "after publish entry")
+    with pytest.raises(vdp.errors.ReleaseError, match="an edition is unfinished"):
+        act(folder, "append")
+    finished(folder, "edition", undisturbed)
+
+
+def test_two_writers_of_an_edition(tmp_path, undisturbed):
+    """One works, the other is told to wait, or finds that it is done."""
+    folder = released(tmp_path)
+    writers = [start(folder, "edition") for _ in range(2)]
+    for writer in writers:
+        writer.join(120)
+    assert {writer.exitcode for writer in writers} <= {0, 3}
+    for path in folder.glob("refused-*"):
+        assert "another process" in path.read_text()
+    finished(folder, "edition", undisturbed)
+
+
 @pytest.mark.parametrize("point", ["after finalize commit", "before unlink"])
 def test_a_finalize_that_is_killed_and_run_again(tmp_path, point):
     with State(tmp_path / "story" / "out.provider", make=True, shared=False):
@@ -131,6 +177,7 @@ def test_every_point_of_every_story(tmp_path, undisturbed, record_property):
         "release": prepare(tmp_path / "plain"),
         "people release": prepare(tmp_path / "people", people=True),
         "append": released(tmp_path),
+        "edition": released(tmp_path / "edition"),
     }
     for name, (_, passed) in undisturbed.items():
         for i, (point, nth) in enumerate(passed):

@@ -105,14 +105,14 @@ actions = st.tuples(
 def act(place, action, step, made, spent):
     """Do one thing to a population of four; `spent` counts what each of them was really charged.
 
-    `made` knows the releases: id column, what each person is in it with, and the last file.
+    `made` knows the releases: id column, and the records of the newest edition by person.
     """
     verb, column, again, people, changed = action
     if again == "others" and (column is not None or verb == "append" or any(spent[p] for p in people)):
         return  # whoever vouches tells the truth here
     out = f"out{step}"
     if verb == "append":
-        out = next((name for name, (id_, _, _) in made.items() if id_ == column and column is not None), None)
+        out = next((name for name, (id_, _) in made.items() if id_ == column and column is not None), None)
         if out is None:
             return
     values = {p: round(0.1 * p + 0.001 * step * changed, 3) for p in sorted(people)}
@@ -126,16 +126,16 @@ def act(place, action, step, made, spent):
             options = {"again": again, "target": (1.0, 1e-6), "budget": (float(BUDGET), 1.0)}
             release_file(place / "data.parquet", place / out, mech, state=place / "state", **options)
         else:
-            append_file(place / out, place / "data.parquet", state=place / "state", again=again)
+            options = {"again": again, "without_missing_people": True}
+            append_file(place / out, place / "data.parquet", state=place / "state", **options)
     except SpentError:
         return
-    _, seen, last = made.get(out, (column, {p: [] for p in range(4)}, None))
-    new = {} if values == last else {p: v for p, v in values.items() if again == "charge" or v not in seen[p]}
-    for p, value in new.items():
+    _, newest = made.get(out, (column, {}))
+    new = values if again == "charge" and values != newest else {p: v for p, v in values.items() if newest.get(p) != v}
+    for p in new:
         spent[p] += 1
-        seen[p].append(value)
-    made[out] = column, seen, (new or last)
-    assert len(vdp.load(place / out)) == sum(map(len, seen.values()))
+    made[out] = column, (new if again == "charge" and new else newest | new)
+    assert len(vdp.load(place / out)) == len(made[out][1])
 
 
 def run(sequence):

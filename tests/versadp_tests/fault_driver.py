@@ -22,7 +22,7 @@ from versadp.release.folder import parts
 # three parts of one block each: small enough to be killed a thousand times
 parts.PART_CELLS = 1
 ROWS, MORE = 20_000, 12_000
-KEY = bytes(range(100, 132))
+KEY, OTHER_KEY = bytes(range(100, 132)), bytes(range(132, 164))
 PLAIN = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"]), "y": vdp.Public()})
 PEOPLE = vdp.Schema({"x": vdp.Bounded(0, 1), "c": vdp.Categorical(["a", "b"]), "y": vdp.Public()}, id="pid")
 
@@ -60,6 +60,9 @@ def act(folder, verb, options=None):
     if verb == "append":
         options = {"engine": "serial"} | options
         return append_file(folder / "out", options.pop("data", folder / "more.parquet"), **options)
+    if verb == "edition":
+        options = {"key": OTHER_KEY, "engine": "serial"} | options
+        return release_file(folder / "data.parquet", None, mechanism(PEOPLE, 0.4), edition_of=folder / "out", **options)
     return finalize(folder / "out", **options)
 
 
@@ -115,8 +118,9 @@ def points(folder, verb, options=None):
 
 
 def contents(folder):
-    """Return the release's bytes by name."""
-    return {path.name: path.read_bytes() for path in sorted((folder / "out").iterdir())}
+    """Return the release's bytes by name, those of all editions."""
+    out = folder / "out"
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
 
 def entries(folder, state="out.provider"):

@@ -9,7 +9,7 @@ import click
 
 import versadp as vdp
 from versadp.auditing import through_files
-from versadp.cli.options import numbers, release_folder, style_option, unit_option
+from versadp.cli.options import edition_option, numbers, release_folder, style_option, unit_option
 from versadp.display.tables import render
 
 
@@ -24,6 +24,7 @@ from versadp.display.tables import render
 @click.option("--confidence", type=float, default=0.999, show_default=True)
 @click.option("--thorough", is_flag=True, help="As many releases of every pair of records as of the worst.")
 @click.option("--files", is_flag=True, help="Audit the path through files: release, append, keys and parts.")
+@edition_option
 @unit_option
 @style_option
 def audit(
@@ -37,6 +38,7 @@ def audit(
     confidence: float,
     thorough: bool,
     files: bool,
+    edition: int | None,
     unit: str,
     style: str,
 ) -> None:
@@ -48,7 +50,7 @@ def audit(
         raise vdp.errors.ParameterError("give a release folder or --schema, one of them")
     audited: vdp.Release | vdp.Mechanism
     if folder is not None:
-        audited = vdp.load(folder)
+        audited = vdp.load(folder, edition)
     else:
         assert schema is not None
         audited = vdp.Mechanism(vdp.Schema.from_toml(schema), scale, exact_rate, keep)

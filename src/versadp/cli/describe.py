@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import versadp as vdp
-from versadp.cli.options import engine_option, release_folder, style_option
+from versadp.cli.options import edition_option, engine_option, release_folder, style_option
 from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--quantile", type=float, multiple=True, help="A quantile; several may be given. Default: quartiles.")
 @click.option("--column", multiple=True, help="Describe this column only; several may be given.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write histograms to a file.")
+@edition_option
 @engine_option
 @style_option
 def describe(
@@ -31,13 +32,15 @@ def describe(
     quantile: tuple[float, ...],
     column: tuple[str, ...],
     plot: Path | None,
+    edition: int | None,
     engine: str,
     style: str,
 ) -> None:
     """Describe the columns of the release in DIR: means, spreads, quantiles, shares, correlations, corrected."""
     check_level(level, "--level")  # before the work
     given = {"quantiles": quantile} if quantile else {}
-    found: Description = vdp.describe(folder, level=level, columns=column or None, engine=engine, **given)
+    release = vdp.load(folder, edition)
+    found: Description = vdp.describe(release, level=level, columns=column or None, engine=engine, **given)
     if style == "json":
         click.echo(json.dumps(found.to_dict()))
     elif style == "csv":

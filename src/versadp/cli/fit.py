@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 import versadp as vdp
-from versadp.cli.options import engine_option, release_folder, style_option
+from versadp.cli.options import edition_option, engine_option, release_folder, style_option
 from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ EXTENSIONS = ("none", "zero", "clip", "damped")
     help="Go on from a state with the parts of DIR that it has not seen; the state is written anew.",
 )
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the results to a JSON file too.")
+@edition_option
 @engine_option
 @style_option
 def fit(
@@ -79,7 +80,11 @@ def fit(
     given = {name: value for name, value in options.items() if name not in _STUDY or value not in {None, "survey"}}
     if "groups" in given:
         given["cov_type"] = "cluster"
-    results = _updated(folder, update) if update is not None else _fitted(folder, formula, as_loss(loss, tau, k), given)
+    results = (
+        _updated(folder, options["edition"], update)
+        if update is not None
+        else _fitted(folder, formula, as_loss(loss, tau, k), given)
+    )
     if (state or update) is not None and results.converged:
         results.save_state(state or update)  # type: ignore[arg-type] # one of them is there
     if save is not None:
@@ -98,20 +103,20 @@ def fit(
 def _fitted(folder: Path | str, formula: str | None, loss: Any, given: dict[str, Any]) -> Results:
     if formula is None:
         raise vdp.errors.ParameterError("a formula is needed", hint='e.g. versadp fit released "y ~ age"')
-    return vdp.fit(vdp.load(folder), formula, loss=loss, **given)
+    return vdp.fit(vdp.load(folder, given.pop("edition")), formula, loss=loss, **given)
 
 
-def _updated(folder: Path | str, state: Path) -> Results:
+def _updated(folder: Path | str, edition: int | None, state: Path) -> Results:
     """Go on from a state: which model it is stands there, and nothing that is said beside it may differ."""
     context = click.get_current_context()
-    beside = {"folder", "update", "state", "save", "level", "style"}
+    beside = {"folder", "edition", "update", "state", "save", "level", "style"}
     said = [name for name in context.params if name not in beside and _is_given(context, name)]
     if said:
         raise vdp.errors.ParameterError(
             f"the model of an update is that of its state: {', '.join(sorted(said))} cannot be said again",
             hint=f"versadp fit {folder} --update {state}",
         )
-    return vdp.update(state, vdp.load(folder))
+    return vdp.update(state, vdp.load(folder, edition))
 
 
 def _is_given(context: click.Context, name: str) -> bool:

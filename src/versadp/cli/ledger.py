@@ -28,3 +28,5 @@ def ledger(folder: Path | None, state: Path | None, population: str | None, styl
     click.echo(render(found.releases, style), nl=style != "csv")
     if style == "text":
         click.echo(f"\n{found.sentence()}" if found.releases else "nothing was released yet")
+    for note in found.notes:
+        click.echo(f"versadp: {note}", err=True)

@@ -27,6 +27,17 @@ release_folder = Place(exists=True, file_okay=False, path_type=Path)  # to read
 style_option = click.option(
     "--format", "style", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print."
 )
+missing_people_option = click.option(
+    "--without-missing-people",
+    is_flag=True,
+    help="Make an edition although people of the newest one are not in the file. How many people an edition has is "
+    "public; those who are left out stay in the editions before.",
+)
+edition_option = click.option(
+    "--edition",
+    type=click.IntRange(1),
+    help="Which edition, if the people were released several times. [default: newest]",
+)
 engine_option = click.option(
     "--engine",
     default="auto",

@@ -9,10 +9,20 @@ from typing import Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import Place, engine_option, metadata_options, numbers, said, style_option, unit_option
+from versadp.cli.options import (
+    Place,
+    engine_option,
+    metadata_options,
+    missing_people_option,
+    numbers,
+    said,
+    style_option,
+    unit_option,
+)
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.files.account import account
+from versadp.release.files.edition import check_place
 from versadp.release.files.release import AGAIN, release_file
 from versadp.release.files.sources import open_fitting
 from versadp.release.target.usefulness import ADVICE, records_needed, useless
@@ -29,7 +39,14 @@ from versadp.release.target.usefulness import ADVICE, records_needed, useless
 @click.option(
     "--schema", type=click.Path(path_type=Path), required=True, help="Schema file; see `versadp schema init`."
 )
-@click.option("--out", type=Place(path_type=Path), required=True, help="The release folder.")
+@click.option("--out", type=Place(path_type=Path), help="The release folder.")
+@click.option(
+    "--edition-of",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="In place of --out: DATA, with everybody in it, is the next edition of this release.",
+)
+@missing_people_option
 @click.option("--epsilon", type=float, help="Target: epsilon ...")
 @click.option("--delta", type=float, help="... and delta; without one it is pure.")
 @click.option("--scale", type=numbers, metavar="NUMBERS", help="Noise by hand: scale, or column=scale,...")
@@ -57,14 +74,17 @@ from versadp.release.target.usefulness import ADVICE, records_needed, useless
 @unit_option
 @engine_option
 @style_option
-def release(data: Path | None, schema: Path, out: Path, style: str, **options: Any) -> None:
+def release(data: Path | None, schema: Path, out: Path | None, style: str, **options: Any) -> None:
     """Add noise to every record of DATA, once, and write the release to a new folder.
 
     DATA is a Parquet, CSV or Arrow file of any size, or a folder of Parquet files, here or in a store
     (s3://bucket/people.parquet); or --query says which records of a
     database. If the command is interrupted, run it again: it goes on where it stopped.
     """
-    known = isinstance(out, Path) and out.exists()
+    edition_of = options["edition_of"]
+    check_place(out, edition_of)
+    place, known = out or edition_of, isinstance(out, Path) and out.exists()
+    before = None if edition_of is None else vdp.load(edition_of).edition
     mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)
     source = _source(data, options["query"], options["database"])
     if not known and not options["accept_useless"]:
@@ -76,6 +96,8 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
             out,
             mechanism,
             shuffle=not options["keep_order"],
+            edition_of=edition_of,
+            without_missing_people=options["without_missing_people"],
             state=options["state"],
             population=options["population"],
             again=options["again"],
@@ -89,14 +111,15 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
     for warning in caught:
         click.echo(f"versadp: {warning.message}", err=True)
     if style != "text":
-        click.echo(render([{"release": str(out), "rows": len(made)}], style), nl=style == "json")
+        click.echo(render([{"release": str(place), "rows": len(made)}], style), nl=style == "json")
         return
-    if known:
-        click.echo(f"{out} holds these {len(made):,} records already: nothing was released\n\n{made.statement()}")
+    if known or made.edition == before:
+        click.echo(f"{place} holds these {len(made):,} records already: nothing was released\n\n{made.statement()}")
     else:
-        click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
-    if options["again"] == "charge":
-        click.echo(f"\n{account(out, state=options['state']).sentence()}")
+        where = place if edition_of is None else f"{place}, edition {made.edition}"
+        click.echo(f"{len(made):,} records released to {where}\n\n{made.statement()}")
+    if options["again"] == "charge" or edition_of is not None:
+        click.echo(f"\n{account(place, state=options['state']).sentence()}")
 
 
 def _refuse_useless(source: Any, mechanism: vdp.Mechanism) -> None:

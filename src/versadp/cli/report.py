@@ -8,8 +8,9 @@ import click
 
 import versadp as vdp
 from versadp.cli.fit import LOSSES, as_loss
-from versadp.cli.options import release_folder
+from versadp.cli.options import edition_option, release_folder
 from versadp.inference.checks import check_level
+from versadp.release.files.account import notes_for
 
 
 @click.command(epilog='Example: versadp report released --out report.html --fit "income ~ age + C(region)"')
@@ -25,6 +26,7 @@ from versadp.inference.checks import check_level
     type=click.Path(exists=True, path_type=Path),
     help="The original data, to compare with. For the provider alone: the page then holds figures without noise.",
 )
+@edition_option
 def report(
     folder: Path | str,
     out: Path,
@@ -34,13 +36,16 @@ def report(
     k: float | None,
     level: float,
     raw: Path | None,
+    edition: int | None,
 ) -> None:
     """Write one page about the release in DIR, for provider and analyst: guarantee, noise, columns, a model, code.
 
     It is a single file that needs no network.
     """
     check_level(level, "--level")  # before the work
-    vdp.report(folder, out, fit=formula, loss=as_loss(loss, tau, k), raw=raw, level=level)
+    vdp.report(vdp.load(folder, edition), out, fit=formula, loss=as_loss(loss, tau, k), raw=raw, level=level)
+    for note in notes_for(folder) if isinstance(folder, Path) else ():
+        click.echo(f"versadp: {note}", err=True)
     if raw is not None:
         click.echo("versadp: the page holds figures of the original data, without noise: keep it to yourself", err=True)
     click.echo(f"report written to {out}")

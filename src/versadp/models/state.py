@@ -61,6 +61,8 @@ class State:
     seen : tuple of str
         Digests of released parts that are in it.
     updates : int
+    edition : int, optional
+        Of its folder that the records are from; None of tables, and in states that did not say it yet.
     """
 
     formula: str
@@ -85,6 +87,7 @@ class State:
     strength: Array | None
     seen: tuple[str, ...]
     updates: int = 0
+    edition: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
@@ -107,7 +110,8 @@ class State:
         """Read what `to_dict` wrote, and refuse anything else."""
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
-        data = {key: value for key, value in data.items() if key != "lots"}  # which states once counted
+        # states once counted lots, and did not say their edition
+        data = {"edition": None} | {key: value for key, value in data.items() if key != "lots"}
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
             raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
         names = _texts("names", data["names"])
@@ -136,6 +140,7 @@ class State:
             strength=None if data["strength"] is None else _numbers("strength", data["strength"], (p,)),
             seen=seen,
             updates=inputs.whole("updates", data["updates"], 0),
+            edition=None if data["edition"] is None else inputs.whole("edition", data["edition"], 1),
         )
 
     def save(self, path: str | Path) -> None:

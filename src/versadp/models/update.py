@@ -43,6 +43,7 @@ from versadp.models.rehearsal import STEADY_FROM
 from versadp.models.report import Answer, results
 from versadp.models.state import State
 from versadp.models.study import make_study
+from versadp.release.folder.edition_folders import find_editions
 from versadp.release.folder.folder import Folder
 from versadp.release.release import Release, as_release
 
@@ -194,6 +195,7 @@ def state_of(release: Release, study: Study, answer: Answer, given: dict[str, An
         bias=None if fit.bias is None else fit.n * fit.bias,
         strength=None if fit.strength is None or not np.isfinite(fit.strength).all() else fit.strength,
         seen=tuple(part_digests(release)),
+        edition=_edition(release),
     )
 
 
@@ -242,6 +244,28 @@ def part_digests(release: Release) -> list[str]:
     return [whole.hexdigest()]
 
 
+def _edition(release: Release) -> int | None:
+    """Return which edition of its folder a release is; None for a table."""
+    return None if release.manifest is None else release.edition
+
+
+def refuse_other_edition(release: Release, state: State) -> None:
+    """Refuse records of people who are in the state already, as another edition has them."""
+    source, own = release._source, _edition(release)  # noqa: SLF001 - where its records are
+    other = None not in {own, state.edition} and own != state.edition
+    if not other and isinstance(source, Folder) and release.other_editions:
+        there = find_editions(source.shelf.path)[0].manifests.items()
+        parts = {part.sha256 for number, manifest in there if number != own for part in manifest.parts}
+        other = not parts.isdisjoint(state.seen)
+    if other:
+        raise ReleaseError(
+            "the state is of another edition: most of these people are in it already, with other noise",
+            hint=f"fit this edition anew; or go on with the one of the state: vdp.load(folder, edition={state.edition})"
+            if state.edition
+            else "fit this edition anew",
+        )
+
+
 def unseen(release: Release, state: State) -> tuple[Release, list[str]]:
     """Return what a state has not seen of a release, and the digests of its parts."""
     if mechanism_digest(release) != state.mechanism:
@@ -249,6 +273,7 @@ def unseen(release: Release, state: State) -> tuple[Release, list[str]]:
             "the new records were released by another mechanism than the old ones",
             hint="append to the release, or release with the same mechanism; or fit the two by themselves",
         )
+    refuse_other_edition(release, state)
     digests, before = part_digests(release), set(state.seen)
     new = [digest for digest in digests if digest not in before]
     if not new:

@@ -20,7 +20,7 @@ from versadp.release.path.order import KEPT, Order, in_order, order_of
 from versadp.release.path.table import Table, build_frame, read_table, released_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -48,6 +48,8 @@ class Release:
         Whether the rows are in an order that tells nothing, and how many hide one another.
     manifest : Manifest, optional
         What stands beside the records in their folder, if they were loaded.
+    other_editions : tuple of Edition
+        All other editions of the same folder, earlier and later ones: they hold the same people.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Release:
         insecure: bool = False,
         order: Order = KEPT,
         manifest: Manifest | None = None,
+        other_editions: Sequence[Edition] | None = None,
     ) -> None:
         self._source: Frame | Folder = source if hasattr(source, "read_handle") else Frame(source)
         self._folder = source if hasattr(source, "shelf") else None
@@ -75,10 +78,19 @@ class Release:
         self.insecure = insecure
         self.order = order
         self.manifest = manifest
+        earlier = () if manifest is None else manifest.earlier
+        self.other_editions = earlier if other_editions is None else tuple(other_editions)
 
     def with_source(self, source: Any) -> Release:
         """Return a release with the same facts whose records are read elsewhere, all of them or some."""
-        return Release(source, self.mechanism, insecure=self.insecure, order=self.order, manifest=self.manifest)
+        return Release(
+            source,
+            self.mechanism,
+            insecure=self.insecure,
+            order=self.order,
+            manifest=self.manifest,
+            other_editions=self.other_editions,
+        )
 
     @classmethod
     def from_frame(
@@ -133,7 +145,8 @@ class Release:
 
     def __repr__(self) -> str:
         columns = len(self.mechanism.schema.columns)
-        stamp = ", INSECURE (seeded)" if self.insecure else ""
+        stamp = f", edition {self.edition}" if self.other_editions else ""
+        stamp += ", INSECURE (seeded)" if self.insecure else ""
         return f"<Release: {len(self)} records, {columns} column{'s' * (columns != 1)}, {self._source.where}{stamp}>"
 
     @property
@@ -225,16 +238,16 @@ class Release:
         """Return what the release guarantees for a whole record, or for one attribute.
 
         In an order that tells nothing a record hides among those with equal public values: that is counted in, and so
-        are earlier editions of the same folder.
+        are all other editions of the same folder.
         """
         from versadp.release.folder.editions import composed
 
-        return composed(self.mechanism.privacy(unit, shuffled=self.order.among), self._earlier, unit)
+        return composed(self.mechanism.privacy(unit, shuffled=self.order.among), self.other_editions, unit)
 
     @property
     def edition(self) -> int:
         """Number of the edition: 1 unless the same people were released before in the same folder."""
-        return len(self._earlier) + 1
+        return 1 if self.manifest is None else self.manifest.edition
 
     @property
     def metadata(self) -> Metadata:
@@ -242,10 +255,6 @@ class Release:
         from versadp.release.folder.metadata import NOTHING_SAID
 
         return NOTHING_SAID if self.manifest is None else self.manifest.metadata
-
-    @property
-    def _earlier(self) -> tuple[Edition, ...]:
-        return () if self.manifest is None else self.manifest.earlier
 
     def statement(self) -> str:
         """Return the guarantee in words: of these records, in the order in which they are.
@@ -260,7 +269,9 @@ class Release:
         """
         from versadp.release.target.statement import privacy_statement
 
-        return privacy_statement(self.mechanism, len(self), self.order, earlier=self._earlier)
+        return privacy_statement(
+            self.mechanism, len(self), self.order, others=self.other_editions, edition=self.edition
+        )
 
     def batches(self, rows: int = LOT_ROWS) -> Iterator[pa.RecordBatch]:
         """Yield the records as arrow batches; a release on disk is never in memory as a whole."""
@@ -358,8 +369,11 @@ class Release:
     def save(self, path: str | Path, *, metadata: Metadata | None = None) -> None:
         """Write the release to a new folder: Parquet parts and a manifest, readable by anyone.
 
+        A release that was loaded is copied as it is, with all editions of its folder. One in memory is written anew,
+        cut into other parts than it may have been loaded from: `vdp.update` takes these for other records.
+
         An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
-        were appended to it, the same call puts what is new (`docs/guides/sources.md`).
+        were appended to it, or an edition was added, the same call puts what is new (`docs/guides/sources.md`).
 
         Parameters
         ----------
@@ -381,8 +395,16 @@ class Release:
         return read_table(self.frame, self.mechanism.schema, released=True)
 
 
-def load(path: str | os.PathLike[str]) -> Release:
+def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
     """Open a release folder, also one in a store (`s3://bucket/folder`); records are read when they are asked for.
+
+    Parameters
+    ----------
+    path : str or path
+        The release folder.
+    edition : int, optional
+        Which edition, if the same people were released several times; by default the newest. An edition holds each
+        person once, with noise of its own; its guarantee is that of all editions together, since all are out.
 
     Examples
     --------
@@ -394,11 +416,18 @@ def load(path: str | os.PathLike[str]) -> Release:
     ...     vdp.load(folder + "/released")
     <Release: 2 records, 1 column, on disk>
     """
-    from versadp.release.folder.folder import open_folder
+    from versadp.release.folder.edition_folders import open_edition
 
-    folder: Folder = open_folder(path)
+    folder, others = open_edition(path, edition)
     manifest = folder.manifest
-    return Release(folder, folder.mechanism, insecure=folder.insecure, order=manifest.order, manifest=manifest)
+    return Release(
+        folder,
+        folder.mechanism,
+        insecure=folder.insecure,
+        order=manifest.order,
+        manifest=manifest,
+        other_editions=others,
+    )
 
 
 def as_release(given: Any) -> Release:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from versadp.errors import StateError
+from versadp.errors import StateError, VersadpError
 from versadp.release.files.charges import DELTA_UNIT, EPSILON_UNIT, spelled
-from versadp.release.files.places import POPULATION, home_of, states
+from versadp.release.files.places import POPULATION, find, home_of, states
 from versadp.release.files.refusals import writing
+from versadp.release.ledger.editions import as_edition, most_versions
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
+from versadp.release.target.statement import EPSILONS, rounded_up
 from versadp.schema.schema import check_population
 
 if TYPE_CHECKING:
@@ -27,17 +29,20 @@ class Account:
     Attributes
     ----------
     releases : tuple of dict
-        One a release, in the order in which they were begun: folder, records, intakes, what it charges one person
+        One per release, in the order in which they were begun: folder, records, intakes, what it charges one person
         (epsilon and delta for a whole record), and whether it is open, unfinished or final.
     most : tuple of int
         What one person was charged by all releases at the most, in the whole units of `charges.py`.
     budget : tuple of int, optional
         What one person may be charged in all.
+    notes : tuple of str
+        What manifests of older versions do not say: which releases hold several versions of a person.
     """
 
     releases: tuple[dict[str, Any], ...]
     most: tuple[int, int]
     budget: tuple[int, int] | None
+    notes: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         """Return in one sentence what one person was charged, and may be."""
@@ -80,8 +85,39 @@ def account(place: Path | None = None, *, state: Path | None = None, population:
         else:
             home = _home(population or POPULATION)
         with State(home) as opened:
-            seen = tuple(_row(each) for each in opened.ledger.histories.values() if each.counts)
-            return Account(seen, exposure_before(opened.ledger).most(), opened.first.budget)
+            known = [each for each in opened.ledger.histories.values() if each.counts]
+            notes = tuple(note for each in known for note in notes_on(opened, each))
+            rows = tuple(map(_row, known))
+            return Account(rows, exposure_before(opened.ledger).most(), opened.first.budget, notes)
+
+
+def notes_on(state: State, history: History) -> tuple[str, ...]:
+    """Return what the manifest of a release does not say: that it holds several versions of a person."""
+    versions = most_versions(state.ledger, history)
+    if versions == 1:
+        return ()
+    edition = as_edition(state.ledger, history, 1)
+    together = edition.privacy("record")
+    pairs = ", ".join(f"({epsilon:g}, {rounded_up(float(together.delta(epsilon)))})" for epsilon in EPSILONS)
+    holds = f"{history.begin.out} holds up to {versions} versions of a person, and its manifest states one's guarantee"
+    return (f"{holds}; all of them together guarantee (epsilon, delta): {pairs}",)
+
+
+def notes_for(place: Path) -> tuple[str, ...]:
+    """Return what this user's ledger knows of a release and its manifest does not say; nothing if none knows it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> notes_for(Path("no-such-release"))
+    ()
+    """
+    try:
+        with State(home_of(place.absolute(), None)) as opened:
+            history = find(opened, place.absolute())
+            return () if history is None else notes_on(opened, history)
+    except (VersadpError, OSError):
+        return ()
 
 
 def _home(population: str) -> Path:

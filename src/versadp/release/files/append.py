@@ -8,25 +8,29 @@ nobody is released twice by accident.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versadp.errors import ParameterError, ReleaseError
 from versadp.release.atomic_write import sync_folder
 from versadp.release.checkpoints import reached
+from versadp.release.files.account import notes_on
+from versadp.release.files.charges import charge_of, keeps
+from versadp.release.files.edition import Terms, known_editions, release_edition
 from versadp.release.files.intake import Feed, Run
 from versadp.release.files.intent import begin_append, give_up
-from versadp.release.files.places import find, home_of, scratch_of
+from versadp.release.files.places import home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
-from versadp.release.files.repartition import Screen
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
+from versadp.release.folder.edition_folders import edition_place
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
-from versadp.release.ledger.digests import TAGGED
-from versadp.release.ledger.exposure import exposure_before
-from versadp.release.ledger.row_store import Pile
+from versadp.release.ledger.editions import editions_before
 from versadp.release.ledger.state import State, prepare
+from versadp.release.mechanism import VERSION
+from versadp.release.release import load
+from versadp.release.target.statement import guarantee_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,11 +43,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Appended:
-    """What became of the people in a file: released for the first time, skipped as the same, charged once more."""
+    """What became of the people in a file.
+
+    Attributes
+    ----------
+    new, skipped, charged : int
+        Released for the first time; left out as the same; released once more and charged.
+    before, after : str
+        The guarantee of the release, in one line each.
+    notes : tuple of str
+        What the ledger knows of the release and its manifest does not say.
+    """
 
     new: int
     skipped: int
     charged: int
+    before: str = field(default="", repr=False, compare=False)
+    after: str = field(default="", repr=False, compare=False)
+    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
 
 def append_file(
@@ -52,15 +69,18 @@ def append_file(
     *,
     state: str | Path | None = None,
     again: str = "refuse",
+    accept_weaker: bool = False,
+    without_missing_people: bool = False,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
     progress: Callable[[float], None] | None = None,
 ) -> Appended:
-    """Add the people of a file to a release; the schema must have an id column.
+    """Add the people of a file to the newest edition of a release; the schema must have an id column.
 
-    Whoever is in the release already with the same record is skipped: the same noise would come out. That they are not
-    there again shows that they did not change. If the process ends before it is done, the same call goes on where it
+    Whoever is in that edition already with the same record is skipped: the same noise would come out. That they are
+    not there again shows that they did not change. Whoever is known with another record, or from an older edition or
+    another release only, is refused. If the process ends before it is done, the same call goes on where it
     stopped.
 
     Parameters
@@ -72,10 +92,16 @@ def append_file(
     state : str or Path, optional
         Where keys and ledger are kept; by default the ledger of this user that knows the release.
     again : {"refuse", "charge"}
-        What to do about people who were released before with another record: refuse; or charge everybody in the file
-        for one release more. Both versions then stand in the release, each with noise of its own, and so they do for
-        people whose record is the same: otherwise it would show who changed. The file that came last is not charged
-        again.
+        What to do about people who were released before with another record: refuse; or make the file the next
+        edition, with the same noise law, and charge everybody in it for one release more (`release_file` with
+        `edition_of` makes one with other noise). Everybody gets noise of their own there, also those whose record is
+        the same: otherwise it would show who changed. A file that is the newest edition already is not charged again.
+    accept_weaker : bool
+        Add people although they are protected less than the target asks for, or, without a target, than the release
+        states; otherwise that is refused. Of a mechanism that was calibrated for a shuffle they are charged with its
+        guarantee without one.
+    without_missing_people : bool
+        With again="charge": as for `release_file`.
     restart : bool
         Give up an unfinished append and begin anew.
     batch_rows, engine, progress
@@ -95,76 +121,97 @@ def append_file(
     """
     if again not in {"refuse", "charge"}:
         raise ParameterError("again must be 'refuse' or 'charge'")
-    place = Path(out).absolute()
-    mechanism = open_folder(place).mechanism
+    base = Path(out).absolute()
+    mechanism = load(base).mechanism
     if mechanism.schema.id is None:
         raise ParameterError(
             "a release without an id column cannot be appended to: nobody can tell who is in it already",
             hint='name the column that identifies people in the schema: id = "..."',
         )
     with writing():
-        home = home_of(place, state)
+        home = home_of(base, state)
         prepare(home, make=False)
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
     with writing(), State(home) as opened:
-        name = _open(opened, place).name
-        if restart and opened.ledger.histories[name].running is not None:
-            give_up(opened, name, scratch_of(place, name))
-        if opened.ledger.histories[name].running is None:
-            if again == "charge" and (there := _last_again(opened, opened.ledger.histories[name], feed)):
-                return Appended(0, there, 0)
-            begin_append(opened, name, again)
-        run = Run(opened, feed, mechanism, name, len(opened.ledger.histories[name].intakes) - 1)
-        return _append(run, place)
+        history, place = _newest(opened, base)
+        running = history.running
+        if running is not None and restart:
+            give_up(opened, history.name, scratch_of(base, history.name))
+            running = None
+        # an older versadp appended further versions to an edition: what it began so is finished so
+        if again == "charge" and (running is None or running.begin.again != "charge"):
+            return _edition(opened, base, feed, history, restart=restart, without=without_missing_people)
+        if running is None:
+            begin_append(opened, history.name, _own_charge(history) if accept_weaker else None)
+        number = len(opened.ledger.histories[history.name].intakes) - 1
+        return _append(Run(opened, feed, history.begin.noise, history.name, number, accept_weaker), place, base)
 
 
-def _open(state: State, place: Path) -> History:
-    """Return what the ledger knows about a release, if it is all of it."""
-    history = find(state, place)
-    assert history is not None
+def _own_charge(history: History) -> tuple[int, int] | None:
+    """Return what is charged for people who may hide among fewer than a mechanism was calibrated for; None as ever."""
+    mechanism = history.begin.noise
+    if mechanism.target is None or mechanism.target.shuffled is None:
+        return None
+    return charge_of(mechanism, alone=True)
+
+
+def _newest(state: State, base: Path) -> tuple[History, Path]:
+    """Return the newest edition of a release that is complete, and its folder, if the ledger knows all of it."""
+    chain = known_editions(state, base)
+    if len(chain) > 1 and not chain[-1].done:
+        if chain[-1].intakes[0].publish is not None:
+            raise ReleaseError("an edition is unfinished", hint="run the command that makes it again first")
+        chain.pop()  # nobody has seen it: it is given up if anything else is begun
+    history, place = chain[-1], edition_place(base, len(chain))
     if history.final:
         raise ReleaseError("the release was finalised: nothing can be appended", hint="make a new release")
     intake, manifest = history.running, open_folder(place).manifest
-    if intake is not None and intake.number == 0:
-        raise ReleaseError("the release is unfinished", hint="finish it with `versadp release` first")
     known = [(history.manifest, history.files)]
     if intake is not None:  # a crash may have come before its end was marked
         known.append((intake.publish, history.files + intake.files))
     if (manifest.digest, manifest.parts) not in known:
         raise unfit()
-    return history
+    return history, place
 
 
-def _last_again(state: State, history: History, feed: Feed) -> int:
-    """Return how many people a file has if they are just those of the last intake: then its command was run again."""
-    last = history.name, history.done[-1].number
-    then, now = Pile(TAGGED, state.folder), Pile(TAGGED, state.folder)
-    for _, rows in state.ledger.people({last}):
-        then.add(rows[:, :TAGGED])
-    before, charge = exposure_before(state.ledger), history.begin.charge
-    screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
-    for batch, _ in feed.source.batches(feed.batch_rows):
-        now.add(screen.rows(batch))
-    return len(now) if now.is_same(then) else 0
+def _edition(state: State, base: Path, feed: Feed, history: History, *, restart: bool, without: bool) -> Appended:
+    """Make the people of a file the next edition, with the noise of the newest."""
+    mechanism = history.begin.noise.in_version(VERSION)
+    charge = history.begin.charge
+    if not keeps(mechanism, charge):
+        charge = charge_of(mechanism)
+    shuffle = history.is_sorted or history.begin.noise.version == 1  # which knew of no order
+    terms = Terms(charge, shuffle, restart=restart, without_missing_people=without)
+    run = release_edition(state, base, feed, mechanism, terms)
+    before = _guarantee(state, history)
+    if run is None:
+        return Appended(0, sum(file.rows for file in history.files), 0, before, before, notes_on(state, history))
+    return _result(run, sum(file.rows for file in run.intake.files), before)
 
 
-def _append(run: Run, place: Path) -> Appended:
-    scratch = scratch_of(place, run.name) / "append"
+def _append(run: Run, place: Path, base: Path) -> Appended:
+    scratch, before = scratch_of(base, run.name) / "append", _guarantee(run.state, run.history)
     if run.intake.publish is None:
         run.make(scratch, empty=False)
         if not run.intake.parts:  # everybody is there already
             give_up(run.state, run.name, scratch.parent)
-            return _result(run, 0)
+            return _result(run, 0, before)
         run.publish(scratch, run.history.files + run.intake.files)
     _move(scratch, place, run.intake)
     run.done()
     shutil.rmtree(scratch.parent, ignore_errors=True)
-    return _result(run, sum(file.rows for file in run.intake.files))
+    return _result(run, sum(file.rows for file in run.intake.files), before)
 
 
-def _result(run: Run, released: int) -> Appended:
+def _result(run: Run, released: int, before: str) -> Appended:
     skipped, charged = (0, 0) if run.screen is None else (run.screen.skipped, run.screen.charged)
-    return Appended(released - charged, skipped, charged)
+    after = _guarantee(run.state, run.history)
+    return Appended(released - charged, skipped, charged, before, after, notes_on(run.state, run.history))
+
+
+def _guarantee(state: State, history: History) -> str:
+    """Return the guarantee of a release of the ledger, with the editions before it, in one line."""
+    return guarantee_line(history.begin.noise, history.order, editions_before(state.ledger, history))
 
 
 def _move(scratch: Path, place: Path, intake: Intake) -> None:

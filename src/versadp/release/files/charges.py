@@ -21,7 +21,9 @@ EPSILON_UNIT, DELTA_UNIT = 10**6, 10**12
 _MOST = 2**40  # sums over two million releases stay below 2^62
 
 
-def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -> tuple[int, int]:
+def charge_of(
+    mechanism: Mechanism, target: tuple[float, float] | None = None, *, alone: bool = False
+) -> tuple[int, int]:
     """Return the charge of a mechanism.
 
     Parameters
@@ -29,7 +31,9 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
     mechanism : Mechanism
     target : tuple of float, optional
         (epsilon, delta) for a whole record, if there is such a target; by default delta is twice its floor. What was
-        calibrated for a shuffled release is charged as such, since nothing less is ever released with it.
+        calibrated for a shuffled release is charged as such, since nothing less is released with it.
+    alone : bool
+        Charge what a record's own noise keeps, whatever was calibrated for.
 
     Examples
     --------
@@ -38,7 +42,8 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
     >>> charge_of(mech, (1.5, 0.0625))
     (1500000, 62500000000)
     """
-    profile = mechanism.privacy("record", shuffled=None if mechanism.target is None else mechanism.target.shuffled)
+    shuffled = None if alone or mechanism.target is None else mechanism.target.shuffled
+    profile = mechanism.privacy("record", shuffled=shuffled)
     if target is None:
         delta = min(2 * float(profile.delta_floor) + 1e-6, (1 + float(profile.delta_floor)) / 2)
         return whole(math.nextafter(float(profile.epsilon(delta)), math.inf), delta)
@@ -48,6 +53,20 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
             f"the mechanism does not keep ({epsilon:g}, {delta:g}) for a whole record", hint="leave the target out"
         )
     return whole(epsilon, delta)
+
+
+def keeps(mechanism: Mechanism, charge: tuple[int, int]) -> bool:
+    """Return whether a mechanism guarantees what a charge says.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Mechanism, Schema
+    >>> mech = Mechanism(Schema({"x": Bounded(0, 1)}), scale=1.0, exact_rate=0.01)
+    >>> keeps(mech, (1500000, 62500000000)), keeps(mech, (1000, 62500000000))
+    (True, False)
+    """
+    profile = mechanism.privacy("record", shuffled=None if mechanism.target is None else mechanism.target.shuffled)
+    return Fraction(float(profile.delta(charge[0] / EPSILON_UNIT))) * DELTA_UNIT <= charge[1]
 
 
 def whole(epsilon: float, delta: float) -> tuple[int, int]:

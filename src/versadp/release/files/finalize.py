@@ -8,12 +8,13 @@ from versadp.errors import ReleaseError
 from versadp.release.files.places import find, home_of
 from versadp.release.files.refusals import writing
 from versadp.release.folder.folder import open_folder
+from versadp.release.ledger.editions import editions_from
 from versadp.release.ledger.entries import Finalize
 from versadp.release.ledger.state import State
 
 
 def finalize(out: str | Path, *, state: str | Path | None = None) -> None:
-    """Destroy the key of a release, after which nothing can be appended and nobody can redo its noise.
+    """Destroy the keys of a release, one per edition, after which nothing can be added and nobody can redo its noise.
 
     A state folder that serves this release only loses the key of its ledger too: its digests then mean nothing. One
     that was named with `state` keeps it, so that people are still recognised.
@@ -39,12 +40,14 @@ def finalize(out: str | Path, *, state: str | Path | None = None) -> None:
     place = Path(out).absolute()
     open_folder(place)
     with writing(), State(home_of(place, state)) as opened:
-        history = find(opened, place)
-        assert history is not None
-        if history.running is not None:
+        first = find(opened, place)
+        assert first is not None
+        editions = editions_from(opened.ledger, first)
+        if any(history.running is not None for history in editions):
             raise ReleaseError("something is unfinished", hint="finish it, or give it up with --restart, first")
-        if not history.final:
-            opened.ledger.add(Finalize(history.name))
-        opened.destroy_key(history.name)
+        for history in reversed(editions):  # the newest first: a crash leaves a release that can be finalised
+            if not history.final:
+                opened.ledger.add(Finalize(history.name))
+            opened.destroy_key(history.name)
         if not opened.first.shared:
             opened.destroy_ledger_key()

@@ -19,7 +19,7 @@ from versadp.noise.words import SLAB_ROWS, keystream
 from versadp.release.atomic_write import settle, sync_folder
 from versadp.release.files.intent import give_up
 from versadp.release.files.part import Job, Made, make_part
-from versadp.release.files.refusals import changed, lost, otherwise
+from versadp.release.files.refusals import changed, lost, otherwise, too_weak
 from versadp.release.files.repartition import Screen, pieces, telling, unscreened
 from versadp.release.files.sorting import Lot, give_back, read_runs, run_rows
 from versadp.release.files.sources import BATCH_ROWS, InputFiles
@@ -29,10 +29,12 @@ from versadp.release.folder.editions import Batch
 from versadp.release.folder.manifest import Manifest, read_manifest
 from versadp.release.folder.parts import part_rows
 from versadp.release.ledger.digests import charged_rows
+from versadp.release.ledger.editions import editions_before
 from versadp.release.ledger.entries import Done, Output, Part, Publish, Sort
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.path.order import KEPT, Alike, Order, lots_of
 from versadp.release.path.table import warn_outside
+from versadp.release.target.statement import is_weaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,6 +76,7 @@ class Run:
     mechanism: Mechanism
     name: str
     number: int
+    accept_weaker: bool = False
     screen: Screen | None = field(default=None, init=False)
 
     @property
@@ -89,15 +92,14 @@ class Run:
     @property
     def order(self) -> Order:
         """How the records of the release are ordered, with those of this intake."""
-        intakes = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
-        return Order(tuple(intake.alike or 0 for intake in (*intakes, self.intake))) if self.is_sorted else KEPT
+        return Order(tuple(batch.alike or 0 for batch in self.batches)) if self.is_sorted else KEPT
 
     @property
     def batches(self) -> tuple[Batch, ...]:
         """Who was released together, up to this intake."""
         done = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
         return tuple(
-            Batch(sum(file.rows for file in intake.files), len(intake.files), intake.alike)
+            Batch(sum(file.rows for file in intake.files), len(intake.files), intake.alike, intake.weaker)
             for intake in (*done, self.intake)
         )
 
@@ -171,11 +173,24 @@ class Run:
         if self.intake.alike is not None:
             return
         try:
-            Order((alike,)).check(self.mechanism)
+            weaker = self._is_weaker(alike)
         except ReleaseError:
             give_up(self.state, self.name, scratch)
             raise
-        self.state.ledger.add(Sort(self.name, self.number, alike))
+        self.state.ledger.add(Sort(self.name, self.number, alike, weaker or None))
+
+    def _is_weaker(self, alike: int) -> bool:
+        """Return whether people are added who are protected less than the others; refuse if nobody accepted that."""
+        before = self.history.order
+        if not before.alike:
+            Order((alike,)).check(self.mechanism)
+            return False
+        if not is_weaker(self.mechanism, before, alike):
+            return False
+        # what was made for a shuffle is charged by it, so who hides among fewer needs a charge of their own
+        if self.accept_weaker and (self.mechanism.target is None or self.history.has_own_charge(self.number)):
+            return True
+        raise too_weak(self.mechanism, before, alike)
 
     def _sort(self, runs: Path, scratch: Path, engine: Engine) -> None:
         """Make the parts that are not there yet out of all runs."""
@@ -237,7 +252,7 @@ class Run:
 
     def _screen(self) -> Screen:
         before = exposure_before(self.state.ledger, self.intake.begin)
-        charge, budget = self.history.begin.charge, self.state.first.budget
+        charge, budget = self.history.charge(self.number), self.state.first.budget
         if self.intake.publish is not None:  # what was announced is paid for, also by an older rule
             budget = None
         again = self.intake.begin.again
@@ -259,7 +274,7 @@ class Run:
                 file=made.file,
                 outside=made.outside,
             )
-            people = None if made.people is None else charged_rows(made.people, self.history.begin.charge)
+            people = None if made.people is None else charged_rows(made.people, self.history.charge(self.number))
             self.state.ledger.add_part(part, people)
         elif made.file != known.file:
             raise otherwise("a part")
@@ -268,8 +283,10 @@ class Run:
         """Write the manifest, and what it will be into the ledger."""
         if self.intake.publish is not None and _manifest_in(scratch) == self.intake.publish:
             return  # it was announced as it stands; another version might choose other words
-        said = self.history.begin.said
-        manifest = Manifest.of(self.mechanism, files, order=self.order, batches=self.batches, metadata=said)
+        earlier, said = editions_before(self.state.ledger, self.history), self.history.begin.said
+        manifest = Manifest.of(
+            self.mechanism, files, order=self.order, batches=self.batches, earlier=earlier, metadata=said
+        )
         manifest.write(scratch)
         sync_folder(scratch)
         sync_folder(scratch.parent)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versadp.errors import ReleaseError, StateError
-from versadp.release.files.places import scratch_of
+from versadp.release.files.places import base_of, scratch_of
 from versadp.release.files.refusals import refuse_spent, refuse_strangers
 from versadp.release.folder.manifest import VERSION
 from versadp.release.folder.metadata import NOTHING_SAID
@@ -15,6 +14,8 @@ from versadp.release.ledger.entries import Abandon, Append, Begin
 from versadp.release.ledger.exposure import exposure_before
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
@@ -31,10 +32,14 @@ def begin(
     key: bytes | None,
     order: str | None,
     metadata: Metadata | None = None,
+    edition_of: str | None = None,
 ) -> History:
-    """Write key and intent to the disk, in this order; software and date are those of now, whenever it is done."""
+    """Write key and intent to the disk, in this order; software and date are those of now, whenever it is done.
+
+    An edition names the release before it.
+    """
     known = [history for history in state.ledger.histories.values() if history.counts]
-    if known and not state.first.shared:
+    if known and not state.first.shared and edition_of is None:
         raise StateError("this state folder belongs to another release", hint="choose one with --state")
     exposure, column = exposure_before(state.ledger), mechanism.schema.id
     refuse_strangers(exposure, column, again)
@@ -53,16 +58,17 @@ def begin(
             again=again,
             order=order,
             metadata=None if mechanism.version < VERSION else (metadata or NOTHING_SAID).begun(earlier).to_dict(),
+            edition_of=edition_of,
         )
     )
     return state.ledger.histories[name]
 
 
-def begin_append(state: State, name: str, again: str) -> None:
-    """Write the intent to append to a release to the disk."""
-    refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, again)
+def begin_append(state: State, name: str, charge: tuple[int, int] | None = None) -> None:
+    """Write the intent to append to a release to the disk; its people may be charged otherwise than those before."""
+    refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, "refuse")
     give_up_unseen(state)
-    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), again))
+    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), "refuse", charge))
 
 
 def give_up_unseen(state: State) -> None:
@@ -73,7 +79,7 @@ def give_up_unseen(state: State) -> None:
     """
     for history in state.ledger.histories.values():
         if history.running is not None and history.running.publish is None:
-            give_up(state, history.name, scratch_of(Path(history.begin.out), history.name))
+            give_up(state, history.name, scratch_of(base_of(history), history.name))
 
 
 def give_up(state: State, name: str, scratch: Path) -> History | None:

@@ -90,6 +90,12 @@ def scratch_of(place: Path, name: str) -> Path:
     return place.parent / f".{place.name}.{name}.partial"
 
 
+def base_of(history: History) -> Path:
+    """Return the release folder for which a release of the ledger was begun; editions lie below it."""
+    out = Path(history.begin.out)
+    return out if history.begin.edition_of is None else out.parent
+
+
 def manifest_at(place: Path) -> str | None:
     """Return the digest of the manifest of the release at a place, or None if there is no whole release."""
     try:

@@ -6,9 +6,11 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from versadp.errors import ParameterError, ReleaseError, SpentError, StateError, VersadpError
+from versadp.errors import KeyMaterialError, ParameterError, ReleaseError, SpentError, StateError, VersadpError
 from versadp.release.files.charges import spelled
 from versadp.release.ledger.exposure import VOUCHED
+from versadp.release.path.order import Order
+from versadp.release.target.statement import guarantee_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.exposure import Exposure
     from versadp.release.ledger.history import History
+    from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
 
 
@@ -44,6 +47,12 @@ def refuse_spent(exposure: Exposure, budget: tuple[int, int] | None, charge: tup
         )
 
 
+def refuse_key(state: State, history: History, key: bytes | None) -> None:
+    """Refuse to go on with another key than that with which a release was begun."""
+    if key is not None and state.has_key(history.name) and state.key_check(key) != history.begin.check:
+        raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
+
+
 def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, metadata: Metadata | None = None) -> Mechanism:
     """Return the mechanism with which a release was begun; refuse other noise, another order or other metadata."""
     begun = history.begin.noise
@@ -60,11 +69,33 @@ def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, metadata:
     return begun
 
 
+def is_as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> bool:
+    """Return whether a release was made with this noise, in this order."""
+    try:
+        as_begun(history, mechanism, shuffle=shuffle)
+    except (ParameterError, ReleaseError):
+        return False
+    return True
+
+
 def _unlike(history: History, how: str) -> VersadpError:
     if history.done:
         return ReleaseError(f"there is a release already, made {how}", hint="choose a new folder")
     return ParameterError(
         f"the release was begun {how}", hint="finish it as it was begun, or begin anew: restart=True (--restart)"
+    )
+
+
+def too_weak(mechanism: Mechanism, before: Order, alike: int) -> ReleaseError:
+    """Return our error for people whose addition would guarantee less than the release was made for."""
+    target = mechanism.target
+    need = before.among if target is None else target.shuffled
+    made = "the release guarantees what it states" if target is None else "the mechanism was calibrated for a shuffle"
+    return ReleaseError(
+        f"{made} among at least {need:,} records with equal public values, and here a group has {alike:,}: "
+        f"now {guarantee_line(mechanism, before)}; with these people {guarantee_line(mechanism, Order((alike,)))}",
+        hint="collect people until they are enough; or begin anew with accept_weaker=True (--accept-weaker): they are "
+        "then protected less, which the statement says",
     )
 
 

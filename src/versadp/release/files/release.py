@@ -6,23 +6,20 @@ beside its place and appears there by one rename.
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from versadp import inputs
-from versadp.errors import KeyMaterialError, ParameterError, ReleaseError, StateError
+from versadp.errors import ParameterError, ReleaseError
 from versadp.noise.words import check_key
-from versadp.release.atomic_write import sync_folder
-from versadp.release.checkpoints import reached
 from versadp.release.files.charges import allowance, charge_of
+from versadp.release.files.edition import Terms, check_edition, check_place, release_edition
+from versadp.release.files.first_publication import finish
 from versadp.release.files.intake import Feed, Run
 from versadp.release.files.intent import begin, give_up
-from versadp.release.files.places import POPULATION, find, home_of, manifest_at, scratch_of
+from versadp.release.files.places import POPULATION, find, home_of, scratch_of
 from versadp.release.files.queries import Query
-from versadp.release.files.refusals import as_begun, unfit, writing
+from versadp.release.files.refusals import as_begun, refuse_key, writing
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
-from versadp.release.folder.folder import open_folder
-from versadp.release.folder.manifest import MANIFEST, read_manifest
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
@@ -42,10 +39,12 @@ AGAIN = ("refuse", "charge", "others")
 
 def release_file(
     data: str | Path | Query | Source,
-    out: str | Path,
+    out: str | Path | None,
     mechanism: Mechanism,
     *,
     shuffle: bool = True,
+    edition_of: str | Path | None = None,
+    without_missing_people: bool = False,
     state: str | Path | None = None,
     population: str | None = None,
     key: bytes | None = None,
@@ -69,11 +68,18 @@ def release_file(
         A Parquet, CSV or Arrow file, a folder of Parquet files, what `sql` returns, or an object with `columns`, `rows`
         and `batches` that gives the same records in the same order each time (`versadp.release.files.sources.Source`).
     out : str or Path
-        The release folder; it appears when it is complete.
+        The release folder; it appears when it is complete. None with `edition_of`.
     mechanism : Mechanism
     shuffle : bool
         Sort the records by a public hash of what is released of them, so that their order tells nothing; see
         `Mechanism.release`. Noised records are then written twice. What is appended later is sorted by itself.
+    edition_of : str or Path, optional
+        A release folder: the file becomes its next edition, below it, and what `load` opens from then on. It holds
+        everybody who is to be in it, all with new noise and charged for one release more; no released row is carried
+        over. Schema and noise may be others, the id column is the same.
+    without_missing_people : bool
+        Make an edition although people of the newest one are not in the file; otherwise that is refused. How many
+        people an edition has is public, and those who are left out stay in the editions before.
     state : str or Path, optional
         Where keys and ledger are kept. By default a folder of this user, under `$VERSADP_STATE`,
         `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`, with one ledger for each population: it knows who was
@@ -121,9 +127,13 @@ def release_file(
     <Release: 3 records, 1 column, on disk>
     """
     _check_arguments(mechanism, state=state, population=population, key=key, again=again)
-    place = inputs.path(out, "a new folder").absolute()
-    with writing():
-        home = home_of(place, state, population or mechanism.schema.population or POPULATION)
+    check_place(out, edition_of)
+    if edition_of is not None:
+        check_edition(mechanism, again)
+    place = inputs.path(out if edition_of is None else edition_of, "a release folder").absolute()
+    with writing():  # who is in an edition is known to the ledger of those before
+        follows = edition_of is not None
+        home = home_of(place, state, population or (None if follows else mechanism.schema.population or POPULATION))
     if isinstance(data, Query) and not shuffle:
         raise ParameterError(
             "rows of a query come in an order that tells what is in them, and cannot keep it",
@@ -137,9 +147,13 @@ def release_file(
         Order((feed.source.rows,)).check(mechanism)
     limit = None if budget is None else allowance(*budget)
     with writing():
-        if place.exists() and not (home / LEDGER).exists():
+        if not follows and place.exists() and not (home / LEDGER).exists():
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
-    with writing(), State(home, make=True, budget=limit) as opened:
+    with writing(), State(home, make=not follows, budget=limit) as opened:
+        if follows:
+            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata)
+            release_edition(opened, place, feed, mechanism, terms)
+            return load(place)
         history = find(opened, place)
         if history is not None and restart:
             history = give_up(opened, history.name, scratch_of(place, history.name))
@@ -150,10 +164,10 @@ def release_file(
             history = begin(
                 opened, place, mechanism, charge=charge, again=again, key=key, order=order, metadata=metadata
             )
-        elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
-            raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
+        else:
+            refuse_key(opened, history, key)
         begun = as_begun(history, mechanism, shuffle=shuffle, metadata=metadata)
-        _finish(Run(opened, feed, begun, history.name, 0), place)
+        finish(Run(opened, feed, begun, history.name, 0), place, place)
     return load(place)
 
 
@@ -166,45 +180,3 @@ def _check_arguments(
         check_key(key)
     if state is not None and population is not None:
         raise ParameterError("a state folder has one ledger: name a state or a population, one of them")
-
-
-def _finish(run: Run, place: Path) -> None:
-    """Make, or finish, or check the first intake of a release."""
-    if run.history.final:
-        raise ReleaseError("the release was finalised", hint="choose a new folder")
-    if run.intake.publish is not None and manifest_at(place) == run.intake.publish:
-        run.done()
-    if place.exists():
-        shutil.rmtree(scratch_of(place, run.name), ignore_errors=True)  # a crash may have left it empty
-        _compare(run, place)
-        return
-    if len(run.history.done) > 1:
-        raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
-    scratch = scratch_of(place, run.name) / "release"
-    run.make(scratch, empty=True)
-    run.publish(scratch, run.intake.files)
-    _sweep(scratch)
-    scratch.rename(place)
-    sync_folder(place.parent)
-    reached("after publication")
-    run.done()
-    shutil.rmtree(scratch.parent, ignore_errors=True)
-
-
-def _sweep(scratch: Path) -> None:
-    """Remove what a killed process left of other data: only what the manifest names is to be seen."""
-    named = {MANIFEST, *(part.name for part in read_manifest(scratch).parts)}
-    for path in scratch.iterdir():
-        if path.name not in named:
-            path.unlink()
-    sync_folder(scratch)
-
-
-def _compare(run: Run, place: Path) -> None:
-    """Refuse if the release holds other records than the source."""
-    if run.history.manifest != open_folder(place).manifest.digest:
-        raise unfit()
-    try:
-        run.check(place)
-    except StateError:
-        raise ReleaseError(f"{place.name!r} exists already, with other records", hint="choose a new folder") from None

@@ -231,7 +231,11 @@ def _reopened(shelf: OnDisk | InStore, digest: str, opening: str) -> Folder:
 
 def open_folder(path: str | PathLike[str] | Stored) -> Folder:
     """Read a release's manifest and check it, and the ends of its parts."""
-    shelf = shelf_of(place_of(path, "the folder of a release"))
+    return open_shelf(shelf_of(place_of(path, "the folder of a release")))
+
+
+def open_shelf(shelf: OnDisk | InStore) -> Folder:
+    """Read the manifest of the release on a shelf and check it, and the ends of its parts."""
     manifest = read_manifest(shelf)
     for part, footer in zip(manifest.parts, _footers(shelf, manifest), strict=True):
         _check_footer(part, footer, manifest.mechanism.schema.columns)
@@ -263,13 +267,25 @@ def write_folder(
             made = Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order, metadata=said)
             made.write(scratch)
         else:
-            _copy(folder, scratch)
+            _copy_editions(folder, scratch)
         sync_folder(scratch)
         scratch.rename(target)
         sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _copy_editions(folder: Folder, scratch: Path) -> None:
+    """Copy a release with all editions of its folder: they are out together."""
+    from versadp.release.folder.edition_folders import all_editions, edition_place
+
+    for number, edition in all_editions(folder).items():
+        place = edition_place(scratch, number)
+        place.mkdir(exist_ok=True)
+        _copy(edition, place)
+        if number > 1:
+            sync_folder(place)
 
 
 def _copy(folder: Folder, scratch: Path) -> None:

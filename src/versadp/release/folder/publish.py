@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 
 def put_release(target: Stored, release: Release, folder: Folder | None, metadata: Metadata | None = None) -> None:
     """Put a release into a store; one in memory is written out first, so that its bytes are those of a folder."""
-    if folder is not None:
-        _put(target, folder.shelf, folder.manifest)
-        return
+    from versadp.release.folder.edition_folders import all_editions, edition_place
     from versadp.release.folder.folder import open_folder, write_folder
+
+    if folder is not None:
+        for number, edition in all_editions(folder).items():  # an edition follows what is there
+            _put(edition_place(target, number), edition.shelf, edition.manifest)
+        return
 
     with tempfile.TemporaryDirectory(prefix="versadp-") as place:
         write_folder(Path(place, "released"), release, metadata=metadata)

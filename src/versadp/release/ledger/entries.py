@@ -100,7 +100,8 @@ class Begin(ReleaseEntry):
     """A release was begun: its key is on the disk, and everybody in its first intake is charged.
 
     The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. `metadata` is
-    what its manifests say of it, date and software among it; older ledgers have none.
+    what its manifests say of it, date and software among it; older ledgers have none. An edition names the release of
+    the edition before it.
     """
 
     kind = "begin"
@@ -112,6 +113,7 @@ class Begin(ReleaseEntry):
     intake: int = 0
     order: str | None = None
     metadata: dict[str, Any] | None = None
+    edition_of: str | None = None
 
     @property
     def said(self) -> Metadata:
@@ -131,10 +133,11 @@ class Begin(ReleaseEntry):
 
 @dataclass(frozen=True)
 class Append(IntakeEntry):
-    """A later intake was begun, whose people are charged as those of the first."""
+    """A later intake was begun, whose people are charged as those of the first, unless it has a charge of its own."""
 
     kind = "begin"
     again: str
+    charge: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -151,10 +154,14 @@ class Part(IntakeEntry):
 
 @dataclass(frozen=True)
 class Sort(IntakeEntry):
-    """All runs of an intake are made; its smallest group of records with equal public values has so many."""
+    """All runs of an intake are made; its smallest group of records with equal public values has so many.
+
+    It is `weaker` (True, or left out) if its provider accepted that it guarantees less than the release was made for.
+    """
 
     kind = "sort"
     alike: int
+    weaker: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -272,6 +279,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str | None: (_exactly(str), _as_it_is),
     int: (_count, _as_it_is),
     bool: (_exactly(bool), _as_it_is),
+    bool | None: (_exactly(bool), _as_it_is),
     tuple[int, int]: (_pair, list),
     tuple[int, int] | None: (
         lambda value: None if value is None else _pair(value),

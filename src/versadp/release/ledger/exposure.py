@@ -134,7 +134,7 @@ def exposure_before(ledger: Ledger, entry: Begin | Append | None = None) -> Expo
             if history.intakes[begun.intake].announced:
                 column = history.begin.noise.schema.id
                 vouched = column is None and begun.again == VOUCHED
-                steps[begun.release, begun.intake] = Charged(when, column, history.begin.charge, vouched)
+                steps[begun.release, begun.intake] = Charged(when, column, history.charge(begun.intake), vouched)
 
     def read() -> Iterator[tuple[Charged, Rows]]:
         for part, rows in ledger.people(steps):

@@ -22,6 +22,7 @@ from versadp.release.ledger.entries import (
     ReleaseEntry,
     Sort,
 )
+from versadp.release.path.order import KEPT, Order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,7 @@ class Intake:
     begin: Begin | Append
     parts: tuple[Part, ...] = ()
     alike: int | None = None
+    weaker: bool = False
     outputs: tuple[Output, ...] = ()
     publish: str | None = None
     status: str = "running"
@@ -65,8 +67,8 @@ class Intake:
         match entry:
             case Part(number=number) if number == len(self.parts):
                 return replace(self, parts=(*self.parts, entry))
-            case Sort(alike=alike) if self.alike is None:
-                return replace(self, alike=alike)
+            case Sort(alike=alike, weaker=weaker) if self.alike is None:
+                return replace(self, alike=alike, weaker=weaker is True)
             case Output(number=number) if number == len(self.outputs) and self.alike is not None:
                 return replace(self, outputs=(*self.outputs, entry))
             case Publish(manifest=digest):
@@ -110,6 +112,20 @@ class History:
     def is_sorted(self) -> bool:
         """Whether its records are sorted by their hashes."""
         return self.begin.order is not None
+
+    @property
+    def order(self) -> Order:
+        """How its records are ordered, batch after batch."""
+        return Order(tuple(intake.alike or 0 for intake in self.done)) if self.is_sorted else KEPT
+
+    def has_own_charge(self, intake: int) -> bool:
+        """Return whether an intake charges otherwise than the first."""
+        return intake > 0 and self.intakes[intake].begin.charge is not None
+
+    def charge(self, intake: int) -> tuple[int, int]:
+        """Return what an intake charges everybody in it."""
+        own = self.intakes[intake].begin.charge
+        return self.begin.charge if own is None else own
 
     @property
     def files(self) -> tuple[PartFile, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 FALSE_ALARMS = 0.01
+SINCE = 4  # version of mechanisms whose statements have a figure per batch
 _UNIT_WORDS = {
     "record": "a whole record (all private columns of one person replaced by others)",
     "attribute": "one attribute (one private column of one person replaced by another value)",
@@ -29,7 +30,8 @@ def privacy_statement(
     order: Order | None = None,
     *,
     alone: bool = False,
-    earlier: Sequence[Edition] = (),
+    others: Sequence[Edition] = (),
+    edition: int = 1,
 ) -> str:
     """Return the guarantee of a mechanism in words.
 
@@ -43,8 +45,10 @@ def privacy_statement(
         states the guarantee of such a release, and that a single report has only its own noise.
     alone : bool
         For a single report, as a device sends it: it hides among no others, whatever the mechanism was calibrated for.
-    earlier : sequence of Edition
-        Earlier editions of the same folder, which hold the same people.
+    others : sequence of Edition
+        Other editions of the same folder, which hold the same people.
+    edition : int
+        Number of this edition.
     """
     lines = [*_noise_words(mechanism, rows), ""]
     among, promised = None if alone else _among(mechanism, order), mechanism.target and mechanism.target.shuffled
@@ -64,13 +68,13 @@ def privacy_statement(
             lines += _figures_in_words(mechanism.privacy(unit, shuffled=among), mechanism.privacy(unit))
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
-        if earlier:
-            lines.append(f"  Somebody who is in all {len(earlier) + 1} editions, by all of them together:")
-            lines += _figures_in_words(_together(mechanism, order, earlier, unit))
-    lines += ["", *_order_words(order)]
-    if earlier:
-        before = _count(len(earlier), "earlier one")
-        lines.append(f"This is edition {len(earlier) + 1}: the folder has {before} of the same people.")
+        if others:
+            lines.append(f"  Somebody who is in {_versions(edition, others)}, by all of them together:")
+            lines += _figures_in_words(_together(mechanism, order, others, unit))
+    lines += ["", *_order_words(order, mechanism)]
+    if others:
+        rest = _count(len({edition, *(each.number for each in others)}) - 1, "other")
+        lines.append(f"This is edition {edition}: the folder has {rest} of the same people, with noise of their own.")
     lines += [
         "This holds for replacing one record, with the number of records public. Public columns are not protected,",
         "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
@@ -111,7 +115,7 @@ def privacy_figures(mechanism: Mechanism, rows: int, order: Order, earlier: Sequ
     alone = _figures({unit: mechanism.privacy(unit) for unit in UNITS})
     if mechanism.version == 1:  # it knows of no order
         return {"statement": privacy_statement(mechanism, rows)} | alone
-    figures = {"statement": privacy_statement(mechanism, rows, order, earlier=earlier)} | alone
+    figures = {"statement": privacy_statement(mechanism, rows, order, others=earlier, edition=len(earlier) + 1)} | alone
     among = _among(mechanism, order)
     if among is not None:
         hidden = {unit: mechanism.privacy(unit, shuffled=among) for unit in UNITS}
@@ -122,11 +126,17 @@ def privacy_figures(mechanism: Mechanism, rows: int, order: Order, earlier: Sequ
     return figures
 
 
-def _together(mechanism: Mechanism, order: Order | None, earlier: Sequence[Edition], unit: str) -> PrivacyProfile:
-    """Return what an edition guarantees with all earlier ones to somebody who is in all of them."""
+def _together(mechanism: Mechanism, order: Order | None, others: Sequence[Edition], unit: str) -> PrivacyProfile:
+    """Return what an edition guarantees with all other ones to somebody who is in all of them."""
     from versadp.release.folder.editions import composed
 
-    return composed(mechanism.privacy(unit, shuffled=None if order is None else order.among), earlier, unit)
+    return composed(mechanism.privacy(unit, shuffled=None if order is None else order.among), others, unit)
+
+
+def _versions(edition: int, others: Sequence[Edition]) -> str:
+    """Return in how many editions somebody may be, and in how many versions if these are more."""
+    editions, versions = len({edition, *(each.number for each in others)}), 1 + sum(each.versions for each in others)
+    return f"all {editions} editions" + (f", in {versions} versions" if versions > editions else "")
 
 
 def _figures(profiles: Mapping[str, PrivacyProfile]) -> dict[str, Any]:
@@ -160,7 +170,7 @@ def _among(mechanism: Mechanism, order: Order | None) -> int | None:
     return among if among is not None and mechanism.privacy("record", shuffled=among) != alone else None
 
 
-def _order_words(order: Order | None) -> list[str]:
+def _order_words(order: Order | None, mechanism: Mechanism) -> list[str]:
     if order is None:
         return []
     if order.alike is None:
@@ -171,11 +181,60 @@ def _order_words(order: Order | None) -> list[str]:
     told = "The records are sorted by a public hash of what is released of them, so that their order tells nothing. "
     if len(order.alike) == 1:
         return [told + "The", f"smallest group with equal public values has {_count(order.alike[0], 'record')}."]
+    figures = [_pairs(mechanism.privacy("record", shuffled=max(alike, 1))) for alike in order.alike]
+    differ = len(set(figures)) > 1 and mechanism.version >= SINCE  # older releases keep their words
     return [
         told + "Each",
         "batch was sorted by itself. Its smallest group with equal public values has",
-        *(f"  batch {number}: {_count(alike, 'record')}" for number, alike in enumerate(order.alike, 1)),
+        *(
+            f"  batch {number}: {_count(alike, 'record')}" + (f"; a whole record: {pairs}" if differ else "")
+            for number, (alike, pairs) in enumerate(zip(order.alike, figures, strict=True), 1)
+        ),
     ]
+
+
+def guarantee_line(mechanism: Mechanism, order: Order, others: Sequence[Edition] = ()) -> str:
+    """Return the guarantee for a whole record in one line.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Mechanism, Schema, noise
+    >>> from versadp.release.path.order import Order
+    >>> mech = Mechanism(Schema({"age": Bounded(18, 90)}), noise={"age": noise.Window(epsilon=1)})
+    >>> guarantee_line(mech, Order((1000,)))
+    'a whole record, among 1,000 alike: (0.5, 4.45e-11), (1, 0), (2, 0), (4, 0), (8, 0)'
+    """
+    among = "" if order.among is None else f", among {order.among:,} alike"
+    if others:
+        among += f", by all {len(others) + 1} editions"
+    return f"a whole record{among}: {_pairs(_together(mechanism, order, others, 'record'))}"
+
+
+def is_weaker(mechanism: Mechanism, before: Order, alike: int) -> bool:
+    """Return whether a batch guarantees less than its release was made for, or without a target than it states.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    before : Order
+        Of the release without the batch.
+    alike : int
+        How many records the batch's smallest group with equal public values has.
+    """
+    target, among = mechanism.target, before.among
+    if target is not None:  # what was made for no shuffle holds in any order
+        return target.shuffled is not None and alike < target.shuffled
+    if among is None or alike >= among:
+        return False
+    less, more = (
+        [float(mechanism.privacy(unit, shuffled=max(n, 1)).delta(e)) for unit in UNITS for e in EPSILONS]
+        for n in (among, alike)
+    )
+    return any(b > a for a, b in zip(less, more, strict=True))
+
+
+def _pairs(profile: PrivacyProfile) -> str:
+    return ", ".join(f"({epsilon:g}, {rounded_up(float(profile.delta(epsilon)))})" for epsilon in EPSILONS)
 
 
 def _count(number: int, noun: str) -> str:
