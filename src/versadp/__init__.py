@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
+    from versadp.reporting.dossier import dossier
     from versadp.reporting.planner import planner
     from versadp.reporting.report import report
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
@@ -80,6 +81,7 @@ _HOME = {
     "rehearse": "versadp.models.planning.rehearsal",
     "release_file": "versadp.release.files.release",
     "report": "versadp.reporting.report",
+    "dossier": "versadp.reporting.dossier",
     "draft_schema": "versadp.release.files.draft",
     "example": "versadp.models.example",
     "finalize": "versadp.release.files.finalize",
@@ -117,6 +119,7 @@ __all__ = [
     "corrected_score",
     "corrected_scorer",
     "describe",
+    "dossier",
     "draft_schema",
     "engine",
     "errors",
