@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from versadp.release.files.finalize import finalize
     from versadp.release.files.queries import sql
     from versadp.release.files.release import release_file
+    from versadp.release.files.sign import sign
     from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
@@ -87,6 +88,7 @@ _HOME = {
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
+    "sign": "versadp.release.files.sign",
     "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
     "update": "versadp.models.update",
@@ -136,6 +138,7 @@ __all__ = [
     "rehearse",
     "release_file",
     "report",
+    "sign",
     "sql",
     "summary_col",
     "update",

@@ -36,6 +36,7 @@ _COMMANDS = {
     "release": "versadp.cli.release:release",
     "report": "versadp.cli.report:report",
     "schema": "versadp.cli.schema:schema",
+    "sign": "versadp.cli.sign:sign",
     "upload": "versadp.cli.upload:upload",
 }
 

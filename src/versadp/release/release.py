@@ -381,8 +381,16 @@ class Release:
         return read_table(self.frame, self.mechanism.schema, released=True)
 
 
-def load(path: str | os.PathLike[str]) -> Release:
+def load(path: str | os.PathLike[str], *, trusted: str | bytes | os.PathLike[str] | None = None) -> Release:
     """Open a release folder, also one in a store (`s3://bucket/folder`); records are read when they are asked for.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder, or its address.
+    trusted : str, bytes or Path, optional
+        The public key of who must have signed it: its text (`ed25519:...`), its 32 bytes, or a file with the text. A
+        signature that is missing or wrong is a ReleaseError. Without it nothing is claimed of where a release is from.
 
     Examples
     --------
@@ -395,9 +403,13 @@ def load(path: str | os.PathLike[str]) -> Release:
     <Release: 2 records, 1 column, on disk>
     """
     from versadp.release.folder.folder import open_folder
+    from versadp.release.folder.signature import check_signature, read_key
 
+    key = None if trusted is None else read_key(trusted)
     folder: Folder = open_folder(path)
     manifest = folder.manifest
+    if key is not None:
+        check_signature(folder.shelf, manifest, key)
     return Release(folder, folder.mechanism, insecure=folder.insecure, order=manifest.order, manifest=manifest)
 
 

@@ -124,8 +124,9 @@ class Facts:
     @cached_property
     def smallest(self) -> int | None:
         """How many records the smallest group with equal public values has, if that is known."""
-        alike = self.release.order.alike
-        return self.rows if not self.schema.public and not self.schema.public_patterns else alike and min(alike)
+        if self.release.order.alike:
+            return min(self.release.order.alike)
+        return None if self.schema.public or self.schema.public_patterns else self.rows
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:

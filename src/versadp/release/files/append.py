@@ -20,6 +20,7 @@ from versadp.release.files.intent import begin_append, give_up
 from versadp.release.files.places import find, home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
 from versadp.release.files.repartition import Screen
+from versadp.release.files.sign import refuse_unsignable, sign_again
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST
@@ -108,6 +109,7 @@ def append_file(
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
     with writing(), State(home) as opened:
         name = _open(opened, place).name
+        refuse_unsignable(opened, place)
         if restart and opened.ledger.histories[name].running is not None:
             give_up(opened, name, scratch_of(place, name))
         if opened.ledger.histories[name].running is None:
@@ -156,7 +158,7 @@ def _append(run: Run, place: Path) -> Appended:
             give_up(run.state, run.name, scratch.parent)
             return _result(run, 0)
         run.publish(scratch, run.history.files + run.intake.files)
-    _move(scratch, place, run.intake)
+    _move(run.state, scratch, place, run.intake)
     run.done()
     shutil.rmtree(scratch.parent, ignore_errors=True)
     return _result(run, sum(file.rows for file in run.intake.files))
@@ -167,8 +169,11 @@ def _result(run: Run, released: int) -> Appended:
     return Appended(released - charged, skipped, charged)
 
 
-def _move(scratch: Path, place: Path, intake: Intake) -> None:
-    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on."""
+def _move(state: State, scratch: Path, place: Path, intake: Intake) -> None:
+    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on.
+
+    The signature of a release that is signed comes first: it fits the manifest that is there and the one that comes.
+    """
     for file in intake.files:
         if (scratch / file.name).exists():
             (scratch / file.name).replace(place / file.name)
@@ -176,6 +181,7 @@ def _move(scratch: Path, place: Path, intake: Intake) -> None:
             raise ReleaseError(f"{file.name} was lost before it was published", hint="put the release folder back")
         reached("part moved")
     sync_folder(place)
+    sign_again(state, scratch, place)
     if (scratch / MANIFEST).exists():
         (scratch / MANIFEST).replace(place / MANIFEST)
     sync_folder(place)

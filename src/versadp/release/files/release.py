@@ -20,6 +20,7 @@ from versadp.release.files.intent import begin, give_up
 from versadp.release.files.places import POPULATION, find, home_of, manifest_at, scratch_of
 from versadp.release.files.queries import Query
 from versadp.release.files.refusals import as_begun, unfit, writing
+from versadp.release.files.sign import sign_in_place, sign_scratch
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST, read_manifest
@@ -53,6 +54,7 @@ def release_file(
     target: tuple[float, float] | None = None,
     budget: tuple[float, float] | None = None,
     metadata: Metadata | None = None,
+    sign: bool = False,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -94,6 +96,9 @@ def release_file(
     metadata : Metadata, optional
         What stands in the manifest beside the guarantee: title, curator, contact, purpose, covers, rationale. Date,
         software and the number of earlier releases are set when the release is begun, whatever is given.
+    sign : bool
+        Sign the manifest with the key of the state folder, which is made when it is first needed; what is appended is
+        then signed too. See `versadp.sign`.
     restart : bool
         Give up an unfinished release and its key, and begin anew.
     batch_rows : int
@@ -153,7 +158,7 @@ def release_file(
         elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
         begun = as_begun(history, mechanism, shuffle=shuffle, metadata=metadata)
-        _finish(Run(opened, feed, begun, history.name, 0), place)
+        _finish(Run(opened, feed, begun, history.name, 0), place, sign=sign)
     return load(place)
 
 
@@ -168,7 +173,7 @@ def _check_arguments(
         raise ParameterError("a state folder has one ledger: name a state or a population, one of them")
 
 
-def _finish(run: Run, place: Path) -> None:
+def _finish(run: Run, place: Path, *, sign: bool) -> None:
     """Make, or finish, or check the first intake of a release."""
     if run.history.final:
         raise ReleaseError("the release was finalised", hint="choose a new folder")
@@ -177,6 +182,8 @@ def _finish(run: Run, place: Path) -> None:
     if place.exists():
         shutil.rmtree(scratch_of(place, run.name), ignore_errors=True)  # a crash may have left it empty
         _compare(run, place)
+        if sign:
+            sign_in_place(run.state, place, run.name)
         return
     if len(run.history.done) > 1:
         raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
@@ -184,6 +191,8 @@ def _finish(run: Run, place: Path) -> None:
     run.make(scratch, empty=True)
     run.publish(scratch, run.intake.files)
     _sweep(scratch)
+    if sign:
+        sign_scratch(run.state, scratch)
     scratch.rename(place)
     sync_folder(place.parent)
     reached("after publication")
