@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from versadp.noise.block import UNITS
 from versadp.release.folder.metadata import SAID
 from versadp.release.target.statement import rounded_up
-from versadp.reporting.guarantee import DELTA, NONE, local_privacy, pair_at
+from versadp.reporting.guarantee import DELTA, NONE, local_privacy, pair_at, scientific
 
 if TYPE_CHECKING:
     from versadp.privacy import PrivacyProfile
@@ -192,7 +192,7 @@ def shown_pair(figure: Figure) -> str:
     if figure.pair is None:
         return f"none: delta is never below {rounded_up(min(each.delta_floor for each in figure.profiles))}"
     epsilon, delta = figure.pair
-    return f"epsilon {epsilon:g}, " + (f"delta {delta:g}" if delta else "delta 0 (pure)")
+    return f"epsilon {epsilon:g}, " + (f"delta {scientific(delta)}" if delta else "delta 0 (pure)")
 
 
 def _percent(share: float) -> float:

@@ -91,7 +91,7 @@ def _pair(profile: PrivacyProfile, delta: float) -> str:
     if found is None:
         return f"none: delta is never below {rounded_up(profile.delta_floor)}"
     epsilon, delta = found
-    return f"epsilon {epsilon:g}" + (f", delta {_power(delta)}" if delta else " (pure: delta 0)")
+    return f"epsilon {epsilon:g}" + (f", delta {scientific(delta)}" if delta else " (pure: delta 0)")
 
 
 def pair_at(profile: PrivacyProfile, delta: float) -> tuple[float, float] | None:
@@ -113,12 +113,12 @@ def pair_at(profile: PrivacyProfile, delta: float) -> tuple[float, float] | None
     return float(rounded_up(epsilon)), delta
 
 
-def _power(value: float) -> str:
+def scientific(value: float) -> str:
     """Return a small number as people write it.
 
     Examples
     --------
-    >>> _power(1e-6), _power(0.05), _power(2.5e-7)
+    >>> scientific(1e-6), scientific(0.05), scientific(2.5e-7)
     ('10⁻⁶', '0.05', '2.5·10⁻⁷')
     """
     digits, power = f"{value:.3e}".split("e")

@@ -59,9 +59,9 @@ _SAID = {
 def guarantee_card(figure: Figure) -> Card:
     """Return a guarantee as a card."""
     what = "a whole record" if figure.unit == "record" else "one attribute"
-    found = f"wrong about 1 in 100 others, it finds at most {figure.found(0.01):g}%; by guessing 1%"
+    found = f"finds at most {figure.found(0.01):g}% of people, wrongly accusing 1% of others; guessing finds 1%"
     return Card(
-        f"Guarantee for {what}, {_ATTACKERS[figure.attacker]}", shown_pair(figure), f"the best attacker: {found}"
+        f"Guarantee for {what}, {_ATTACKERS[figure.attacker]}", shown_pair(figure), f"the best attacker {found}"
     )
 
 
