@@ -69,6 +69,7 @@ from versadp.release.target.usefulness import ADVICE, records_needed, useless
 @click.option("--budget-epsilon", type=float, help="What one person may be charged in all ...")
 @click.option("--budget-delta", type=float, help="... said when the state folder is first used.")
 @click.option("--accept-useless", is_flag=True, help="Release although no mean of any column would be known.")
+@click.option("--sign", is_flag=True, help="Sign the manifest; `versadp ledger --public-key` prints the key.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished release and begin anew.")
 @metadata_options
 @unit_option
@@ -104,6 +105,7 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
             target=target,
             budget=_pair("budget-epsilon", "budget-delta", options["budget_epsilon"], options["budget_delta"]),
             metadata=said(options),
+            sign=options["sign"],
             restart=options["restart"],
             engine=options["engine"],
             progress=tell,

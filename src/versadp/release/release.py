@@ -395,7 +395,12 @@ class Release:
         return read_table(self.frame, self.mechanism.schema, released=True)
 
 
-def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
+def load(
+    path: str | os.PathLike[str],
+    edition: int | None = None,
+    *,
+    trusted: str | bytes | os.PathLike[str] | None = None,
+) -> Release:
     """Open a release folder, also one in a store (`s3://bucket/folder`); records are read when they are asked for.
 
     Parameters
@@ -405,6 +410,9 @@ def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
     edition : int, optional
         Which edition, if the same people were released several times; by default the newest. An edition holds each
         person once, with noise of its own; its guarantee is that of all editions together, since all are out.
+    trusted : str, bytes or Path, optional
+        The public key of who must have signed it: its text (`ed25519:...`), its 32 bytes, or a file with the text. A
+        signature that is missing or wrong is a ReleaseError. Without it nothing is claimed of where a release is from.
 
     Examples
     --------
@@ -417,9 +425,13 @@ def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
     <Release: 2 records, 1 column, on disk>
     """
     from versadp.release.folder.edition_folders import open_edition
+    from versadp.release.folder.signature import check_signature, read_key
 
+    key = None if trusted is None else read_key(trusted)
     folder, others = open_edition(path, edition)
     manifest = folder.manifest
+    if key is not None:
+        check_signature(folder.shelf, manifest, key)
     return Release(
         folder,
         folder.mechanism,

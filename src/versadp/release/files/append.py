@@ -22,6 +22,7 @@ from versadp.release.files.intake import Feed, Run
 from versadp.release.files.intent import begin_append, give_up
 from versadp.release.files.places import home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
+from versadp.release.files.sign import refuse_unsignable, sign_again
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.edition_folders import edition_place
 from versadp.release.folder.folder import open_folder
@@ -134,6 +135,7 @@ def append_file(
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
     with writing(), State(home) as opened:
         history, place = _newest(opened, base)
+        refuse_unsignable(opened, place)
         running = history.running
         if running is not None and restart:
             give_up(opened, history.name, scratch_of(base, history.name))
@@ -197,7 +199,7 @@ def _append(run: Run, place: Path, base: Path) -> Appended:
             give_up(run.state, run.name, scratch.parent)
             return _result(run, 0, before)
         run.publish(scratch, run.history.files + run.intake.files)
-    _move(scratch, place, run.intake)
+    _move(run.state, scratch, place, run.intake)
     run.done()
     shutil.rmtree(scratch.parent, ignore_errors=True)
     return _result(run, sum(file.rows for file in run.intake.files), before)
@@ -214,8 +216,11 @@ def _guarantee(state: State, history: History) -> str:
     return guarantee_line(history.begin.noise, history.order, editions_before(state.ledger, history))
 
 
-def _move(scratch: Path, place: Path, intake: Intake) -> None:
-    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on."""
+def _move(state: State, scratch: Path, place: Path, intake: Intake) -> None:
+    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on.
+
+    The signature of a release that is signed comes first: it fits the manifest that is there and the one that comes.
+    """
     for file in intake.files:
         if (scratch / file.name).exists():
             (scratch / file.name).replace(place / file.name)
@@ -223,6 +228,7 @@ def _move(scratch: Path, place: Path, intake: Intake) -> None:
             raise ReleaseError(f"{file.name} was lost before it was published", hint="put the release folder back")
         reached("part moved")
     sync_folder(place)
+    sign_again(state, scratch, place)
     if (scratch / MANIFEST).exists():
         (scratch / MANIFEST).replace(place / MANIFEST)
     sync_folder(place)

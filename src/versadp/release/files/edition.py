@@ -20,6 +20,7 @@ from versadp.release.files.intent import begin, give_up
 from versadp.release.files.places import find, scratch_of
 from versadp.release.files.refusals import as_begun, is_as_begun, refuse_key, unfit
 from versadp.release.files.repartition import Screen
+from versadp.release.files.sign import is_signed, refuse_unsignable
 from versadp.release.folder.edition_folders import edition_place
 from versadp.release.folder.folder import open_folder
 from versadp.release.ledger.digests import TAGGED
@@ -66,7 +67,7 @@ def check_edition(mechanism: Mechanism, again: str) -> None:
 class Terms:
     """How an edition is made, see `release_file`; what it charges one person is in the units of `charges.py`.
 
-    Without metadata an edition says what the one before it said, with its own date.
+    Without metadata an edition says what the one before it said, with its own date; it is signed if that one is.
     """
 
     charge: tuple[int, int]
@@ -75,6 +76,7 @@ class Terms:
     restart: bool = False
     without_missing_people: bool = False
     metadata: Metadata | None = None
+    sign: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ def release_edition(
         if place.after.running is None:  # a crash may have left it after the end was marked
             shutil.rmtree(scratch_of(base, place.after.name), ignore_errors=True)
         return None
+    refuse_unsignable(state, edition_place(base, place.number - 1))
     _refuse_before(state, place, mechanism, terms.key)
     if begun is None or begun.intakes[0].publish is None:
         _refuse_missing(state, place, feed, mechanism, allowed=terms.without_missing_people)
@@ -147,7 +150,8 @@ def release_edition(
         refuse_key(state, begun, terms.key)
     mechanism = as_begun(begun, mechanism, shuffle=terms.shuffle, metadata=terms.metadata)
     run = Run(state, feed, mechanism, begun.name, 0)
-    finish(run, place.folder, base)
+    sign = terms.sign or is_signed(edition_place(base, place.number - 1))
+    finish(run, place.folder, base, sign=sign)
     return run
 
 

@@ -52,6 +52,7 @@ def release_file(
     target: tuple[float, float] | None = None,
     budget: tuple[float, float] | None = None,
     metadata: Metadata | None = None,
+    sign: bool = False,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -100,6 +101,9 @@ def release_file(
     metadata : Metadata, optional
         What stands in the manifest beside the guarantee: title, curator, contact, purpose, covers, rationale. Date,
         software and the number of earlier releases are set when the release is begun, whatever is given.
+    sign : bool
+        Sign the manifest with the key of the state folder, which is made when it is first needed; what is appended is
+        then signed too. See `versadp.sign`.
     restart : bool
         Give up an unfinished release and its key, and begin anew.
     batch_rows : int
@@ -151,7 +155,7 @@ def release_file(
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     with writing(), State(home, make=not follows, budget=limit) as opened:
         if follows:
-            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata)
+            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign)
             release_edition(opened, place, feed, mechanism, terms)
             return load(place)
         history = find(opened, place)
@@ -167,7 +171,7 @@ def release_file(
         else:
             refuse_key(opened, history, key)
         begun = as_begun(history, mechanism, shuffle=shuffle, metadata=metadata)
-        finish(Run(opened, feed, begun, history.name, 0), place, place)
+        finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
     return load(place)
 
 

@@ -29,6 +29,7 @@ from versadp.release.folder.manifest import MANIFEST, Manifest, read_manifest, t
 from versadp.release.folder.part_file import PartFile, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
 from versadp.release.folder.publish import put_release
+from versadp.release.folder.signature import SIGNATURE, copied
 from versadp.release.folder.storage import DAMAGED, InStore, OnDisk, footer_of, shelf_of
 from versadp.release.object_store import Stored, is_stored, place_of
 from versadp.release.path.order import lot_start, lots_of, row_hash
@@ -301,6 +302,8 @@ def _copy(folder: Folder, scratch: Path) -> None:
                     shutil.copyfileobj(found, out)
         sync_file(scratch / part.name)
     create(scratch / MANIFEST, text_of(folder.manifest, folder.shelf), mode=0o666)
+    if (signature := copied(folder.shelf)) is not None:
+        create(scratch / SIGNATURE, signature, mode=0o666)
 
 
 def _write_parts(folder: Path, release: Release) -> list[PartFile]:
