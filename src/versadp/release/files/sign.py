@@ -20,7 +20,9 @@ from versadp.release.ledger.state import State
 
 
 def sign(out: str | Path, *, state: str | Path | None = None) -> str:
-    """Sign a release that is there, all its editions, and return the public key by which others check it (`vdp.load(trusted=)`).
+    """Sign all editions of a release that is there; return the public key by which others check it.
+
+    They do so by `vdp.load(folder, trusted=key)`.
 
     The key is made when the first release of a state folder is signed, and stays there, also after `finalize`.
 
@@ -51,10 +53,8 @@ def sign(out: str | Path, *, state: str | Path | None = None) -> str:
             place = edition_place(base, number)
             if not place.exists() and not history.done:  # nobody has seen it
                 continue
-            if open_folder(place).manifest.digest not in {
-                history.manifest,
-                history.running and history.running.publish,
-            }:
+            announced = history.running.publish if history.running else None
+            if open_folder(place).manifest.digest not in {history.manifest, announced}:
                 raise unfit()
             key = sign_in_place(opened, place, base)
         return key
