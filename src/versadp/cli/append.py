@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,25 +27,25 @@ from versadp.release.files.append import append_file
     show_default=True,
     help="People released before with another record.",
 )
+@click.option("--keep-rows", type=int, help="Keep at most so many rows of each person; the key chooses which.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished append and begin anew.")
 @engine_option
 @style_option
-def append(
-    folder: Path, more: Path | str, state: Path | None, again: str, restart: bool, engine: str, style: str
-) -> None:
+def append(folder: Path, more: Path | str, style: str, **options: Any) -> None:
     """Add the people in MORE to a release; its schema must have an id.
 
     People who are in it already with the same record are skipped. If the command is interrupted, run it again.
     """
     with warnings.catch_warnings(record=True) as caught, bar("appending") as tell:
         warnings.simplefilter("always", vdp.errors.VersadpWarning)
-        result = append_file(folder, more, state=state, again=again, restart=restart, engine=engine, progress=tell)
+        result = append_file(folder, more, progress=tell, **options)
+    several = vdp.load(folder).mechanism.schema.rows_per_person > 1
     for warning in caught:
         click.echo(f"versadp: {warning.message}", err=True)
     if style != "text":
         click.echo(render([asdict(result)], style), nl=style == "json")
         return
     click.echo(
-        f"{result.new:,} people added, {result.skipped:,} were there already"
+        f"{result.new:,} {'rows' if several else 'people'} added, {result.skipped:,} were there already"
         + (f", {result.charged:,} released once more and charged" if result.charged else "")
     )

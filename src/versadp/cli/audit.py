@@ -37,7 +37,7 @@ def audit(
     confidence: float,
     thorough: bool,
     files: bool,
-    unit: str,
+    unit: str | None,
     style: str,
 ) -> None:
     """Attack the mechanism of a release FOLDER (or of --schema) and report what it gives away.

@@ -27,6 +27,7 @@ from versadp.release.ledger.digests import TAGGED
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.row_store import Pile
 from versadp.release.ledger.state import State, prepare
+from versadp.release.path.rows import check_keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Appended:
-    """What became of the people in a file: released for the first time, skipped as the same, charged once more."""
+    """What became of the people in a file: released for the first time, skipped as the same, charged once more.
+
+    Where people may have several rows these are numbers of rows.
+    """
 
     new: int
     skipped: int
@@ -52,6 +56,7 @@ def append_file(
     *,
     state: str | Path | None = None,
     again: str = "refuse",
+    keep_rows: int | None = None,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -76,6 +81,8 @@ def append_file(
         for one release more. Both versions then stand in the release, each with noise of its own, and so they do for
         people whose record is the same: otherwise it would show who changed. The file that came last is not charged
         again.
+    keep_rows : int, optional
+        As for `release_file`.
     restart : bool
         Give up an unfinished append and begin anew.
     batch_rows, engine, progress
@@ -106,15 +113,23 @@ def append_file(
         home = home_of(place, state)
         prepare(home, make=False)
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     with writing(), State(home) as opened:
         name = _open(opened, place).name
+        feed = feed.keeping(keep_rows, mechanism, opened, opened.ledger.histories[name])
         if restart and opened.ledger.histories[name].running is not None:
             give_up(opened, name, scratch_of(place, name))
         if opened.ledger.histories[name].running is None:
             if again == "charge" and (there := _last_again(opened, opened.ledger.histories[name], feed)):
                 return Appended(0, there, 0)
-            begin_append(opened, name, again)
+            begin_append(opened, name, again, keep_rows)
         run = Run(opened, feed, mechanism, name, len(opened.ledger.histories[name].intakes) - 1)
+        if run.intake.begin.keep_rows != keep_rows:
+            raise ParameterError(
+                f"the append was begun with keep_rows={run.intake.begin.keep_rows}",
+                hint="finish it as it was begun, or begin anew: restart=True (--restart)",
+            )
         return _append(run, place)
 
 
@@ -144,7 +159,7 @@ def _last_again(state: State, history: History, feed: Feed) -> int:
     before, charge = exposure_before(state.ledger), history.begin.charge
     screen = Screen(history.begin.noise, state.digest_key, history.name, charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):
-        now.add(screen.rows(batch))
+        now.add(screen.rows(batch)[:, :TAGGED])
     return len(now) if now.is_same(then) else 0
 
 

@@ -38,7 +38,7 @@ def charge_of(mechanism: Mechanism, target: tuple[float, float] | None = None) -
     >>> charge_of(mech, (1.5, 0.0625))
     (1500000, 62500000000)
     """
-    profile = mechanism.privacy("record", shuffled=None if mechanism.target is None else mechanism.target.shuffled)
+    profile = mechanism.privacy(shuffled=None if mechanism.target is None else mechanism.target.shuffled)
     if target is None:
         delta = min(2 * float(profile.delta_floor) + 1e-6, (1 + float(profile.delta_floor)) / 2)
         return whole(math.nextafter(float(profile.epsilon(delta)), math.inf), delta)

@@ -27,6 +27,7 @@ def begin(
     again: str,
     key: bytes | None,
     order: str | None,
+    keep_rows: int | None = None,
 ) -> History:
     """Write key and intent to the disk, in this order."""
     known = [history for history in state.ledger.histories.values() if history.counts]
@@ -47,16 +48,17 @@ def begin(
             charge=charge,
             again=again,
             order=order,
+            keep_rows=keep_rows,
         )
     )
     return state.ledger.histories[name]
 
 
-def begin_append(state: State, name: str, again: str) -> None:
+def begin_append(state: State, name: str, again: str, keep_rows: int | None = None) -> None:
     """Write the intent to append to a release to the disk."""
     refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, again)
     give_up_unseen(state)
-    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), again))
+    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), again, keep_rows))
 
 
 def give_up_unseen(state: State) -> None:

@@ -43,8 +43,8 @@ def refuse_spent(exposure: Exposure, budget: tuple[int, int] | None, charge: tup
         )
 
 
-def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechanism:
-    """Return the mechanism with which a release was begun; refuse to go on with other noise, or another order."""
+def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, keep_rows: int | None = None) -> Mechanism:
+    """Return the mechanism with which a release was begun; refuse to go on with other noise, order or rows."""
     begun = history.begin.noise
     if begun.version > 1 and shuffle != history.is_sorted:  # version 1 had no other order than that of the input
         raise _unlike(history, f"with shuffle={history.is_sorted}")
@@ -54,6 +54,8 @@ def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechan
         same = False
     if not same:
         raise _unlike(history, "with another schema or other noise")
+    if history.begin.keep_rows != keep_rows:
+        raise _unlike(history, f"with keep_rows={history.begin.keep_rows}")
     return begun
 
 

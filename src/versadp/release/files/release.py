@@ -26,6 +26,7 @@ from versadp.release.folder.manifest import MANIFEST, read_manifest
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
+from versadp.release.path.rows import check_keep
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def release_file(
     mechanism: Mechanism,
     *,
     shuffle: bool = True,
+    keep_rows: int | None = None,
     state: str | Path | None = None,
     population: str | None = None,
     key: bytes | None = None,
@@ -72,6 +74,9 @@ def release_file(
     shuffle : bool
         Sort the records by a public hash of what is released of them, so that their order tells nothing; see
         `Mechanism.release`. Noised records are then written twice. What is appended later is sorted by itself.
+    keep_rows : int, optional
+        Keep at most so many rows of each person, no more than the schema's `rows_per_person`; the key chooses which,
+        whatever stands in them. By default people with more rows than the schema allows are refused.
     state : str or Path, optional
         Where keys and ledger are kept. By default a folder of this user, under `$VERSADP_STATE`,
         `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`, with one ledger for each population: it knows who was
@@ -86,7 +91,8 @@ def release_file(
         Without an id column nobody can be recognised, so every further release is refused, unless everybody is
         charged, or the caller vouches that these are other people.
     target : tuple of float, optional
-        (epsilon, delta) for a whole record that the release is charged with; by default what the mechanism keeps.
+        (epsilon, delta) for a person (a whole record, where a person has one row) that the release is charged with; by
+        default what the mechanism keeps.
     budget : tuple of float, optional
         (epsilon, delta) that one person may be charged in all; said when the state folder is first used.
     restart : bool
@@ -116,6 +122,8 @@ def release_file(
     <Release: 3 records, 1 column, on disk>
     """
     _check_arguments(mechanism, state=state, population=population, key=key, again=again)
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     place = inputs.path(out, "a new folder").absolute()
     with writing():
         home = home_of(place, state, population or mechanism.schema.population or POPULATION)
@@ -142,10 +150,13 @@ def release_file(
             if place.exists() or place.is_symlink():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
             order = "hash" if shuffle and mechanism.version > 1 else None
-            history = begin(opened, place, mechanism, charge=charge, again=again, key=key, order=order)
+            history = begin(
+                opened, place, mechanism, charge=charge, again=again, key=key, order=order, keep_rows=keep_rows
+            )
         elif key is not None and opened.has_key(history.name) and opened.key_check(key) != history.begin.check:
             raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
-        _finish(Run(opened, feed, as_begun(history, mechanism, shuffle=shuffle), history.name, 0), place)
+        begun = as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows)
+        _finish(Run(opened, feed.keeping(keep_rows, begun, opened, history), begun, history.name, 0), place)
     return load(place)
 
 

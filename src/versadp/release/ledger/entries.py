@@ -98,7 +98,8 @@ class Create(Entry):
 class Begin(ReleaseEntry):
     """A release was begun: its key is on the disk, and everybody in its first intake is charged.
 
-    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come.
+    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. With
+    `keep_rows` the key chose so many rows of each person who has more.
     """
 
     kind = "begin"
@@ -109,6 +110,7 @@ class Begin(ReleaseEntry):
     again: str
     intake: int = 0
     order: str | None = None
+    keep_rows: int | None = None
 
     @property
     def noise(self) -> Mechanism:
@@ -127,6 +129,7 @@ class Append(IntakeEntry):
 
     kind = "begin"
     again: str
+    keep_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -263,6 +266,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str: (_exactly(str), _as_it_is),
     str | None: (_exactly(str), _as_it_is),
     int: (_count, _as_it_is),
+    int | None: (_count, _as_it_is),
     bool: (_exactly(bool), _as_it_is),
     tuple[int, int]: (_pair, list),
     tuple[int, int] | None: (

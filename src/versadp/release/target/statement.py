@@ -5,19 +5,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
-from versadp.noise.block import UNITS
+from versadp.release.target.person import units_of
 
 if TYPE_CHECKING:
     from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
+    from versadp.schema import Schema
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 FALSE_ALARMS = 0.01
 _UNIT_WORDS = {
+    "person": "a person (all private columns in all rows of one person, {rows} at most, replaced by others)",
     "record": "a whole record (all private columns of one person replaced by others)",
     "attribute": "one attribute (one private column of one person replaced by another value)",
 }
+_AGAIN = "Each further release of the same people adds to what can be learnt."
+_OF_SEVERAL = {  # where a person may have several rows, a record is one of them
+    "record": "a whole record (all private columns of one row of a person replaced by others)",
+    "attribute": "one attribute (one private column of one row of a person replaced by another value)",
+}
+
+
+def unit_words(schema: Schema) -> dict[str, str]:
+    """Return the units of a schema that differ, the default first, in words.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> print(unit_words(Schema({"age": Bounded(18, 90)}, id="pid", rows_per_person=3))["person"])
+    a person (all private columns in all rows of one person, 3 at most, replaced by others)
+    """
+    words = _UNIT_WORDS if schema.rows_per_person == 1 else _UNIT_WORDS | _OF_SEVERAL
+    return {unit: words[unit].format(rows=f"{schema.rows_per_person:,}") for unit in units_of(schema)}
+
+
+def _neighbours_words(schema: Schema) -> list[str]:
+    """Return for which data sets the guarantee holds, and what it does not protect."""
+    if schema.rows_per_person == 1:
+        return [
+            "This holds for replacing one record, with the number of records public. Public columns are not protected,",
+            f"and neither is anything that they reveal. {_AGAIN}",
+        ]
+    return [
+        f"A person may have up to {schema.rows_per_person:,} rows: targets, budgets and charges are a person's.",
+        "How many rows somebody has is not protected: this holds for replacing all rows of one person by as many",
+        "others, with the number of rows public. Public columns are not protected, and neither is anything that they",
+        f"reveal. {_AGAIN}",
+    ]
 
 
 def privacy_statement(
@@ -46,19 +81,15 @@ def privacy_statement(
             "",
         ]
         among = promised
-    for unit in UNITS:
-        lines.append(f"Protecting {_UNIT_WORDS[unit]}:")
+    for unit, words in unit_words(mechanism.schema).items():
+        lines.append(f"Protecting {words}:")
         if among is not None:
             lines.append(f"  Among {_count(among, 'record')} in an order that tells nothing:")
             # whoever sees no order sees no more than who does: what holds for the latter holds here
             lines += _figures_in_words(mechanism.privacy(unit, shuffled=among), mechanism.privacy(unit))
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
-    lines += ["", *_order_words(order)]
-    lines += [
-        "This holds for replacing one record, with the number of records public. Public columns are not protected,",
-        "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
-    ]
+    lines += ["", *_order_words(order), *_neighbours_words(mechanism.schema)]
     if mechanism.sampler_error:
         error = rounded_up(mechanism.sampler_error)
         lines.append(f"The sampler's distance from ideal noise, at most {error} a record, is included.")
@@ -84,14 +115,14 @@ def device_statement(mechanism: Mechanism, reports: int) -> str:
         "levels or name) draw fresh noise for values that did not change: each of them counts as a further report.",
         f"{_count(reports, 'report').capitalize()} with different values, together:",
     ]
-    for unit in UNITS:
+    for unit, words in unit_words(mechanism.schema).items():
         profile = mechanism.privacy(unit).compose(reports)
-        lines += [f"Protecting {_UNIT_WORDS[unit]}, every time:", *_figures_in_words(profile)]
+        lines += [f"Protecting {words}, every time:", *_figures_in_words(profile)]
     return "\n".join(lines)
 
 
 def privacy_figures(mechanism: Mechanism, rows: int, order: Order) -> dict[str, Any]:
-    """Return the guarantee as it stands in a manifest: words, and figures at both units."""
+    """Return the guarantee as it stands in a manifest: words, and figures at all units."""
     if mechanism.version == 1:  # it knows of no order
         return {"statement": privacy_statement(mechanism, rows)} | _figures(mechanism, None)
     figures = {"statement": privacy_statement(mechanism, rows, order)} | _figures(mechanism, None)
@@ -100,7 +131,7 @@ def privacy_figures(mechanism: Mechanism, rows: int, order: Order) -> dict[str, 
 
 
 def _figures(mechanism: Mechanism, among: int | None) -> dict[str, Any]:
-    profiles = {unit: mechanism.privacy(unit, shuffled=among) for unit in UNITS}
+    profiles = {unit: mechanism.privacy(unit, shuffled=among) for unit in units_of(mechanism.schema)}
     return {
         unit: {
             "delta_floor": float(profile.delta_floor),
