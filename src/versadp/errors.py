@@ -125,6 +125,10 @@ class ClampedWarning(VersadpWarning):
     """Values outside the declared bounds were moved to the nearest bound."""
 
 
+class RowsLeftOutWarning(VersadpWarning):
+    """Rows of people who have more of them than are kept were left out."""
+
+
 class UselessWarning(VersadpWarning):
     """Under this noise so many records tell no mean of any column within a tenth of its range."""
 

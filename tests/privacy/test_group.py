@@ -25,7 +25,7 @@ EPSILONS = np.array([0.0, 0.05, 0.3, 1.0, 2.0, 4.0, 8.0])
 
 
 def enumerated(profile, k, epsilon, levels):
-    """delta of the k-fold composition, read off power on a grid of levels: below it, and as near as the grid is fine."""
+    """delta of the k-fold composition from powers at some levels: below it, and as near as these are fine."""
     power = levels
     for _ in range(k):
         power = 1 - profile.beta(np.clip(power, 0, 1))
@@ -41,7 +41,7 @@ def test_gaussians_of_mu_are_one_of_k_mu(k):
     assert group(gaussian(0.2), k).delta(EPSILONS) == pytest.approx(exact, rel=1e-12)
     by_lines = Group(gaussian(0.2), k).delta(EPSILONS)  # as any other profile is composed
     assert np.all(by_lines >= exact)
-    assert np.all(by_lines <= exact * 1.001 + 1e-25)
+    assert np.all(by_lines <= exact * 1.005 + 1e-25)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])

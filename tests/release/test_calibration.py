@@ -103,7 +103,7 @@ def test_infeasible_targets_name_the_nearest_feasible_one():
         {"epsilon": float("nan"), "delta": 0.1},
         {"epsilon": 1, "delta": 1.0},
         {"epsilon": True, "delta": 0.1},
-        {"epsilon": 1, "delta": 0.1, "unit": "person"},
+        {"epsilon": 1, "delta": 0.1, "unit": "household"},
         {"epsilon": 1, "delta": 0.1, "exact_rate": -0.1},
         {"epsilon": 1, "delta": 0.1, "exact_rate": float("nan")},
         {"advantage": 1.0},

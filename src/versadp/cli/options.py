@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from versadp.display.tables import FORMATS
+from versadp.release.target.person import ALL_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,10 +48,9 @@ engine_option = click.option(
 )
 unit_option = click.option(
     "--unit",
-    type=click.Choice(["record", "attribute"]),
-    default="record",
-    show_default=True,
-    help="Protect a whole record, or one attribute of it.",
+    type=click.Choice(ALL_UNITS),
+    help="Protect a person with all rows, a whole record (one row), or one attribute of it. "
+    "[default: record; person where the schema has rows_per_person above 1]",
 )
 
 

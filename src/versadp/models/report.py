@@ -16,6 +16,7 @@ from versadp.inference.trust import LEVEL, MOST, SpecificationTest, Trust
 from versadp.models.wanted import records_wanted
 from versadp.noise import Extension, How
 from versadp.noise.selection_check import cut_chance, lacking_chance
+from versadp.release.target.person import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -227,7 +228,7 @@ def _few_points(problem: Problem) -> Signed | Drawn:
 def header(release: Release) -> dict[str, str]:
     """Return what the summary says first: mechanism and guarantee, as it was asked for where that is known."""
     mechanism, asked = release.mechanism, release.mechanism.target
-    unit = (asked and asked.unit) or "record"
+    unit = (asked and asked.unit) or unit_of(mechanism.schema, None)
     epsilon = EPSILON if asked is None or asked.epsilon is None else asked.epsilon
     hidden = asked is not None and asked.shuffled is not None
     profile, among = (release.privacy(unit) if hidden else mechanism.privacy(unit)), release.order.among

@@ -234,8 +234,10 @@ class Release:
 
         return pl.from_arrow(self.to_arrow())
 
-    def privacy(self, unit: str = "record") -> PrivacyProfile:
-        """Return what the release guarantees for a whole record, or for one attribute.
+    def privacy(self, unit: str | None = None) -> PrivacyProfile:
+        """Return what the release guarantees for a person, for a whole record, or for one attribute.
+
+        By default for a record, or for a person where the schema allows several rows per person.
 
         In an order that tells nothing a record hides among those with equal public values: that is counted in, and so
         are all other editions of the same folder.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from versadp.noise.block import UNITS
 from versadp.release.folder.metadata import SAID
+from versadp.release.target.person import units_of
 from versadp.release.target.statement import rounded_up
 from versadp.reporting.guarantee import DELTA, NONE, local_privacy, pair_at, scientific
 
@@ -134,7 +134,7 @@ class Facts:
         target = self.release.mechanism.target
         delta = DELTA if target is None or target.epsilon is None or not target.delta else target.delta
         out = []
-        for unit in UNITS:
+        for unit in units_of(self.schema):
             local, whole = local_privacy(self.release, unit), self.release.privacy(unit)
             if whole != local:
                 out.append(Figure(unit, "shuffled", (whole, local), delta))

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import ParameterError
-from versadp.noise.block import UNITS
 from versadp.release.folder.editions import composed
 from versadp.release.path.order import KEPT
+from versadp.release.target.person import units_of
 from versadp.release.target.statement import rounded_up
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def guarantees(release: Release) -> dict[str, PrivacyProfile]:
-    """Return the guarantees by what they are called, that of the release for a whole record first.
+    """Return the guarantees by what they are called, that of the release for the default unit first.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def guarantees(release: Release) -> dict[str, PrivacyProfile]:
     ['record, shuffled', 'record, local', 'attribute, shuffled', 'attribute, local']
     """
     found: list[tuple[str, str, PrivacyProfile]] = []
-    for unit in UNITS:
+    for unit in units_of(release.mechanism.schema):
         local, whole = local_privacy(release, unit), release.privacy(unit)
         found += ([] if whole == local else [(unit, "shuffled", whole)]) + [(unit, "local", local)]
     out: dict[str, PrivacyProfile] = {}
@@ -65,7 +65,7 @@ def local_privacy(release: Release, unit: str) -> PrivacyProfile:
 def headline(release: Release) -> dict[str, str]:
     """Return the guarantee in one line: what was asked for if that is known, and what the best attacker finds."""
     asked = release.mechanism.target
-    unit = (asked and asked.unit) or "record"
+    unit = (asked and asked.unit) or units_of(release.mechanism.schema)[0]
     hidden = asked is None or asked.shuffled is not None
     profile = release.privacy(unit) if hidden else local_privacy(release, unit)
     delta = DELTA if asked is None or asked.epsilon is None else asked.delta or 0.0
@@ -151,7 +151,7 @@ def _small(delta: float) -> str:
 
 def again(release: Release) -> list[dict[str, Any]]:
     """Return what several releases of the same people give away together, a row for each number of them."""
-    profile = release.privacy("record")
+    unit, profile = units_of(release.mechanism.schema)[0], release.privacy()
     delta = DELTA if profile.delta_floor < DELTA else 0.0
     rows = []
     for times in TIMES:
@@ -159,7 +159,7 @@ def again(release: Release) -> list[dict[str, Any]]:
         rows.append(
             {
                 "releases": str(times),
-                "(epsilon, delta) of a record": _pair(each, delta),
+                f"(epsilon, delta) of a {unit}": _pair(each, delta),
                 "found at 1% false alarms, at most": found(each),
                 "records given away for certain": f"{rounded_up(100 * each.exact_share)}%"
                 if each.exact_share > NONE

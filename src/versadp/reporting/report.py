@@ -84,6 +84,7 @@ def report(
         title=opened.metadata.title,
         said=_said(opened),
         insecure=opened.insecure,
+        rows_per_person=opened.mechanism.schema.rows_per_person,
         level=f"{100 * level:g}%",
         headline=guarantee.headline(opened),
         unchanged=_unchanged(opened),
@@ -111,7 +112,7 @@ def report(
 
 def _pictures(release: Release, found: dict[str, Spread]) -> dict[str, str]:
     """Return the provider's pictures."""
-    whole, local = release.privacy("record"), release.mechanism.privacy("record")
+    whole, local = release.privacy(), release.mechanism.privacy()
     beside = {} if whole == local else {"who knows the rows": local}
     label = "best attacker"
     numbers = {

@@ -80,6 +80,17 @@ def rough_bounds() -> Iterator[None]:
         _searching.reset(before)
 
 
+def is_searching() -> bool:
+    """Return True inside `rough_bounds`: what is computed there must not be kept for what is reported.
+
+    Examples
+    --------
+    >>> is_searching()
+    False
+    """
+    return _searching.get()
+
+
 @dataclass(frozen=True, eq=False)
 class Terms:
     """n independent terms, each ``x0[a] - e^ε x1[a]`` with probability `mass[a]` and 0 with what is left.

@@ -6,8 +6,8 @@ With F(α) the largest power of a test of level α between neighbours (`1 - beta
     a test of S_0 against S_k of level α has power at most F(F(... F(α))), k times.
 
 *Proof.* By induction: the test has power at most x = F^{k-1}(α) under S_{k-1}. As a test of S_{k-1} against S_k its
-level is that power, so under S_k its power is at most F(x), F being increasing. ∎ (Dong, Roth, Su 2022, group privacy.) It
-holds for any mechanism, shuffled ones among them, since it uses nothing but the guarantee of each step.
+level is that power, so under S_k its power is at most F(x), F being increasing. ∎ (Dong, Roth, Su 2022, group
+privacy.) It holds for any mechanism, shuffled ones among them, since it uses nothing but the guarantee of each step.
 
 F is concave, and the least of its tangents: ``F(α) = min_a delta(a) + e^a α``. So F^k is the least of composed lines,
 
@@ -17,10 +17,9 @@ F is concave, and the least of its tangents: ``F(α) = min_a delta(a) + e^a α``
 bound. Equal ones give the (kε, δ Σ e^{iε}) of pairs, which is never used: where losses spread it is far too large.
 
 **What is rounded, and to which side.** delta is evaluated on a grid of a, finer where it bends, with all atoms on it
-if there are few. Lines
-of the grid are composed exactly: a sum of positive terms, rounded up; which lines meet only steers. Between grid
-points delta_k is interpolated linearly in e^ε, which is above any convex function: so it is too large by less than 1e-3
-of it (0.05 below 1e-30), monotone, and convex.
+if there are few. Lines of the grid are composed exactly: a sum of positive terms, rounded up; which lines meet only
+steers. Between grid points delta_k is interpolated linearly in e^ε, which is above any convex function: so it is too
+large by less than 4e-3 of it (a tenth below 1e-30; it does not go on falling below 1e-60), monotone, and convex.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from versadp import inputs
+from versadp.privacy.curves.contour import is_searching
 from versadp.privacy.curves.discrete import Discrete
 from versadp.privacy.curves.gaussian import Gaussian
 from versadp.privacy.layers.layer import Layer
@@ -40,10 +40,11 @@ from versadp.privacy.profile import ULP, PrivacyProfile, require_profile, up
 
 Array = NDArray[np.float64]
 
-EXCESS, FAR_EXCESS, FAR = 5e-4, 0.05, 1e-30  # relative errors of interpolation, the second where delta is below FAR
-LEAST = 1e-290  # no grid goes on below this delta
+EXCESS, ROUGH_EXCESS = 2e-3, 0.03  # relative errors of interpolation; the second in a search
+FAR_EXCESS, FAR = 0.05, 1e-30  # where delta is below FAR
+LEAST, ROUGH_LEAST = 1e-60, 1e-15  # below these deltas no grid is made finer
 _SPACING, _FEWEST, _MOST = 0.5, 33, 6000  # of grid points: their largest distance at first, and their numbers
-_KINKS = 2000  # more are not all on the grid
+_KINKS = 300  # more are not all on the grid
 _ROUNDS = 12  # of bisection
 
 
@@ -60,9 +61,17 @@ class Group(Layer):
 
     k: int
 
-    @cached_property
+    @property
     def _lines(self) -> Lines:
-        return _power(_lines_of(self.base), self.k)
+        return self._rough_lines if is_searching() else self._fine_lines
+
+    @cached_property
+    def _fine_lines(self) -> Lines:
+        return _power(_lines_of(self.base, EXCESS, LEAST), self.k)
+
+    @cached_property
+    def _rough_lines(self) -> Lines:
+        return _power(_lines_of(self.base, ROUGH_EXCESS, ROUGH_LEAST), self.k)
 
     @property
     def delta_floor(self) -> float:
@@ -158,7 +167,7 @@ def group(profile: PrivacyProfile, k: int) -> PrivacyProfile:
     return Group(profile, k)
 
 
-def _lines_of(base: PrivacyProfile) -> Lines:
+def _lines_of(base: PrivacyProfile, excess: float, least: float) -> Lines:
     """Return lines of a profile on a grid that is fine where delta bends."""
     last = _last(base)
     kinks = base._kinks if len(base._kinks) <= _KINKS else np.empty(0)
@@ -174,7 +183,7 @@ def _lines_of(base: PrivacyProfile) -> Lines:
         found = base._signed(middle)[0]
         weight = 1 / (1 + np.exp((eps[at + 1] - eps[at]) / 2))
         chord = delta[at] * (1 - weight) + delta[at + 1] * weight
-        bent = chord > found * (1 + np.where(found > FAR, EXCESS, FAR_EXCESS)) + LEAST
+        bent = chord > found * (1 + np.where(found > FAR, excess, FAR_EXCESS)) + least
         eps, delta = np.insert(eps, at + 1, middle), np.insert(delta, at + 1, found)
         unsure = np.insert(_cleared(unsure, at[~bent]), at + 1, bent)
     delta = np.minimum.accumulate(delta)
@@ -193,8 +202,8 @@ def _last(base: PrivacyProfile) -> float:
     """Return the epsilon with which the grid ends: that of the floor, or one beyond which there is nothing to gain."""
     if np.isfinite(base.pure_epsilon):
         return max(base.pure_epsilon, 1e-12)
-    tried = 2.0 ** np.arange(-20, 14)
-    found = base._signed(tried)[0]
+    tried = np.exp2(np.arange(-20.0, 14.0))
+    found = base._signed(np.asarray(tried))[0]
     return float(tried[np.argmax(found <= max(found.min() * (1 + ULP), LEAST))])
 
 

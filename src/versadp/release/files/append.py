@@ -30,6 +30,7 @@ from versadp.release.folder.manifest import MANIFEST
 from versadp.release.ledger.editions import editions_before
 from versadp.release.ledger.state import State, prepare
 from versadp.release.mechanism import VERSION
+from versadp.release.path.rows import check_keep
 from versadp.release.release import load
 from versadp.release.target.statement import guarantee_line
 
@@ -49,7 +50,8 @@ class Appended:
     Attributes
     ----------
     new, skipped, charged : int
-        Released for the first time; left out as the same; released once more and charged.
+        Released for the first time; left out as the same; released once more and charged. Where people may have
+        several rows these are numbers of rows.
     before, after : str
         The guarantee of the release, in one line each.
     notes : tuple of str
@@ -72,6 +74,7 @@ def append_file(
     again: str = "refuse",
     accept_weaker: bool = False,
     without_missing_people: bool = False,
+    keep_rows: int | None = None,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -103,6 +106,8 @@ def append_file(
         guarantee without one.
     without_missing_people : bool
         With again="charge": as for `release_file`.
+    keep_rows : int, optional
+        As for `release_file`.
     restart : bool
         Give up an unfinished append and begin anew.
     batch_rows, engine, progress
@@ -133,6 +138,8 @@ def append_file(
         home = home_of(base, state)
         prepare(home, make=False)
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     with writing(), State(home) as opened:
         history, place = _newest(opened, base)
         refuse_unsignable(opened, place)
@@ -142,11 +149,25 @@ def append_file(
             running = None
         # an older versadp appended further versions to an edition: what it began so is finished so
         if again == "charge" and (running is None or running.begin.again != "charge"):
-            return _edition(opened, base, feed, history, restart=restart, without=without_missing_people)
+            ways = restart, without_missing_people, keep_rows
+            return _edition(opened, base, feed, history, *ways)
         if running is None:
-            begin_append(opened, history.name, _own_charge(history) if accept_weaker else None)
+            begin_append(opened, history.name, _own_charge(history) if accept_weaker else None, keep_rows)
         number = len(opened.ledger.histories[history.name].intakes) - 1
-        return _append(Run(opened, feed, history.begin.noise, history.name, number, accept_weaker), place, base)
+        feed = feed.keeping(keep_rows, history.begin.noise, opened, history)
+        run = Run(opened, feed, history.begin.noise, history.name, number, accept_weaker)
+        _refuse_other_rows(run, keep_rows)
+        return _append(run, place, base)
+
+
+def _refuse_other_rows(run: Run, keep_rows: int | None) -> None:
+    """Refuse to go on with an append that keeps another number of rows per person."""
+    begun = run.intake.begin.keep_rows
+    if begun != keep_rows:
+        raise ParameterError(
+            f"the append was begun with keep_rows={begun}",
+            hint="finish it as it was begun, or begin anew: restart=True (--restart)",
+        )
 
 
 def _own_charge(history: History) -> tuple[int, int] | None:
@@ -176,14 +197,16 @@ def _newest(state: State, base: Path) -> tuple[History, Path]:
     return history, place
 
 
-def _edition(state: State, base: Path, feed: Feed, history: History, *, restart: bool, without: bool) -> Appended:
+def _edition(
+    state: State, base: Path, feed: Feed, history: History, restart: bool, without: bool, keep_rows: int | None
+) -> Appended:
     """Make the people of a file the next edition, with the noise of the newest."""
     mechanism = history.begin.noise.in_version(VERSION)
     charge = history.begin.charge
     if not keeps(mechanism, charge):
         charge = charge_of(mechanism)
     shuffle = history.is_sorted or history.begin.noise.version == 1  # which knew of no order
-    terms = Terms(charge, shuffle, restart=restart, without_missing_people=without)
+    terms = Terms(charge, shuffle, restart=restart, without_missing_people=without, keep_rows=keep_rows)
     run = release_edition(state, base, feed, mechanism, terms)
     before = _guarantee(state, history)
     if run is None:

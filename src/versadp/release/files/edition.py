@@ -77,6 +77,7 @@ class Terms:
     without_missing_people: bool = False
     metadata: Metadata | None = None
     sign: bool = False
+    keep_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def release_edition(
     begun = place.begun
     if begun is not None and terms.restart:
         begun = give_up(state, begun.name, scratch_of(base, begun.name))
-    if begun is None and _is_there(state, place.after, feed, mechanism, shuffle=terms.shuffle):
+    if begun is None and _is_there(state, place.after, feed, mechanism, terms):
         if place.after.running is None:  # a crash may have left it after the end was marked
             shutil.rmtree(scratch_of(base, place.after.name), ignore_errors=True)
         return None
@@ -143,13 +144,14 @@ def release_edition(
             again="charge",
             key=terms.key,
             order="hash" if terms.shuffle else None,
+            keep_rows=terms.keep_rows,
             metadata=terms.metadata or place.after.begin.said,
             edition_of=place.after.name,
         )
     else:
         refuse_key(state, begun, terms.key)
-    mechanism = as_begun(begun, mechanism, shuffle=terms.shuffle, metadata=terms.metadata)
-    run = Run(state, feed, mechanism, begun.name, 0)
+    mechanism = as_begun(begun, mechanism, shuffle=terms.shuffle, keep_rows=terms.keep_rows, metadata=terms.metadata)
+    run = Run(state, feed.keeping(terms.keep_rows, mechanism, state, begun), mechanism, begun.name, 0)
     sign = terms.sign or is_signed(edition_place(base, place.number - 1))
     finish(run, place.folder, base, sign=sign)
     return run
@@ -165,6 +167,11 @@ def _refuse_before(state: State, place: Place, mechanism: Mechanism, key: bytes 
             "the editions before have another id column, by which people are recognised",
             hint="name the same column in the schema, or release to a new folder",
         )
+    if before.begin.noise.schema.rows_per_person != mechanism.schema.rows_per_person:
+        raise ParameterError(
+            "the editions before have another rows_per_person, and all editions together protect one unit",
+            hint="declare the same number in the schema, or release to a new folder",
+        )
     if key is not None and state.key_check(key) in {each.begin.check for each in _chain(state, before)}:
         raise KeyMaterialError(
             "the key is that of an edition before: the same noise would show who did not change", hint="leave it out"
@@ -178,10 +185,12 @@ def _chain(state: State, last: History) -> list[History]:
     return found
 
 
-def _is_there(state: State, last: History, feed: Feed, mechanism: Mechanism, *, shuffle: bool) -> bool:
+def _is_there(state: State, last: History, feed: Feed, mechanism: Mechanism, terms: Terms) -> bool:
     """Return whether a release holds just the people of a file, with this noise: then its command was run again."""
-    if not is_as_begun(last, mechanism, shuffle=shuffle):
+    if not is_as_begun(last, mechanism, shuffle=terms.shuffle, keep_rows=terms.keep_rows):
         return False
+    if not last.final:  # whose key is gone
+        feed = feed.keeping(terms.keep_rows, last.begin.noise, state, last)
     intakes = last.done
     if intakes[-1].number > 0 and intakes[-1].begin.again == "charge":  # versions that an older versadp appended
         intakes = intakes[-1:]
@@ -221,4 +230,4 @@ def _people(state: State, history: History, feed: Feed, mechanism: Mechanism) ->
     before = exposure_before(state.ledger)
     screen = Screen(mechanism, state.digest_key, history.name, history.begin.charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):
-        yield screen.rows(batch)
+        yield screen.rows(batch)[:, :TAGGED]

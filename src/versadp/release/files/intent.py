@@ -33,6 +33,7 @@ def begin(
     order: str | None,
     metadata: Metadata | None = None,
     edition_of: str | None = None,
+    keep_rows: int | None = None,
 ) -> History:
     """Write key and intent to the disk, in this order; software and date are those of now, whenever it is done.
 
@@ -59,16 +60,17 @@ def begin(
             order=order,
             metadata=None if mechanism.version < VERSION else (metadata or NOTHING_SAID).begun(earlier).to_dict(),
             edition_of=edition_of,
+            keep_rows=keep_rows,
         )
     )
     return state.ledger.histories[name]
 
 
-def begin_append(state: State, name: str, charge: tuple[int, int] | None = None) -> None:
+def begin_append(state: State, name: str, charge: tuple[int, int] | None = None, keep_rows: int | None = None) -> None:
     """Write the intent to append to a release to the disk; its people may be charged otherwise than those before."""
     refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, "refuse")
     give_up_unseen(state)
-    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), "refuse", charge))
+    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), "refuse", charge, keep_rows))
 
 
 def give_up_unseen(state: State) -> None:

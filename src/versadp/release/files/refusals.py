@@ -53,8 +53,15 @@ def refuse_key(state: State, history: History, key: bytes | None) -> None:
         raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
 
 
-def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, metadata: Metadata | None = None) -> Mechanism:
-    """Return the mechanism with which a release was begun; refuse other noise, another order or other metadata."""
+def as_begun(
+    history: History,
+    mechanism: Mechanism,
+    *,
+    shuffle: bool,
+    keep_rows: int | None = None,
+    metadata: Metadata | None = None,
+) -> Mechanism:
+    """Return the mechanism with which a release was begun; refuse other noise, order, rows or metadata."""
     begun = history.begin.noise
     if begun.version > 1 and shuffle != history.is_sorted:  # version 1 had no other order than that of the input
         raise _unlike(history, f"with shuffle={history.is_sorted}")
@@ -66,13 +73,15 @@ def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, metadata:
         raise _unlike(history, "with other metadata")
     if not same:
         raise _unlike(history, "with another schema or other noise")
+    if history.begin.keep_rows != keep_rows:
+        raise _unlike(history, f"with keep_rows={history.begin.keep_rows}")
     return begun
 
 
-def is_as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> bool:
+def is_as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, keep_rows: int | None = None) -> bool:
     """Return whether a release was made with this noise, in this order."""
     try:
-        as_begun(history, mechanism, shuffle=shuffle)
+        as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows)
     except (ParameterError, ReleaseError):
         return False
     return True

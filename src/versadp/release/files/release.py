@@ -23,6 +23,7 @@ from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
+from versadp.release.path.rows import check_keep
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def release_file(
     shuffle: bool = True,
     edition_of: str | Path | None = None,
     without_missing_people: bool = False,
+    keep_rows: int | None = None,
     state: str | Path | None = None,
     population: str | None = None,
     key: bytes | None = None,
@@ -81,6 +83,9 @@ def release_file(
     without_missing_people : bool
         Make an edition although people of the newest one are not in the file; otherwise that is refused. How many
         people an edition has is public, and those who are left out stay in the editions before.
+    keep_rows : int, optional
+        Keep at most so many rows of each person, no more than the schema's `rows_per_person`; the key chooses which,
+        whatever stands in them. By default people with more rows than the schema allows are refused.
     state : str or Path, optional
         Where keys and ledger are kept. By default a folder of this user, under `$VERSADP_STATE`,
         `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`, with one ledger for each population: it knows who was
@@ -95,7 +100,8 @@ def release_file(
         Without an id column nobody can be recognised, so every further release is refused, unless everybody is
         charged, or the caller vouches that these are other people.
     target : tuple of float, optional
-        (epsilon, delta) for a whole record that the release is charged with; by default what the mechanism keeps.
+        (epsilon, delta) for a person (a whole record, where a person has one row) that the release is charged with; by
+        default what the mechanism keeps.
     budget : tuple of float, optional
         (epsilon, delta) that one person may be charged in all; said when the state folder is first used.
     metadata : Metadata, optional
@@ -131,6 +137,8 @@ def release_file(
     <Release: 3 records, 1 column, on disk>
     """
     _check_arguments(mechanism, state=state, population=population, key=key, again=again)
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     check_place(out, edition_of)
     if edition_of is not None:
         check_edition(mechanism, again)
@@ -155,7 +163,7 @@ def release_file(
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     with writing(), State(home, make=not follows, budget=limit) as opened:
         if follows:
-            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign)
+            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows)
             release_edition(opened, place, feed, mechanism, terms)
             return load(place)
         history = find(opened, place)
@@ -166,11 +174,20 @@ def release_file(
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
             order = "hash" if shuffle and mechanism.version > 1 else None
             history = begin(
-                opened, place, mechanism, charge=charge, again=again, key=key, order=order, metadata=metadata
+                opened,
+                place,
+                mechanism,
+                charge=charge,
+                again=again,
+                key=key,
+                order=order,
+                keep_rows=keep_rows,
+                metadata=metadata,
             )
         else:
             refuse_key(opened, history, key)
-        begun = as_begun(history, mechanism, shuffle=shuffle, metadata=metadata)
+        begun = as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows, metadata=metadata)
+        feed = feed.keeping(keep_rows, begun, opened, history)
         finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
     return load(place)
 

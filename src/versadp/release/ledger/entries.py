@@ -101,7 +101,7 @@ class Begin(ReleaseEntry):
 
     The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. `metadata` is
     what its manifests say of it, date and software among it; older ledgers have none. An edition names the release of
-    the edition before it.
+    the edition before it. With `keep_rows` the key chose so many rows of each person who has more.
     """
 
     kind = "begin"
@@ -114,6 +114,7 @@ class Begin(ReleaseEntry):
     order: str | None = None
     metadata: dict[str, Any] | None = None
     edition_of: str | None = None
+    keep_rows: int | None = None
 
     @property
     def said(self) -> Metadata:
@@ -138,6 +139,7 @@ class Append(IntakeEntry):
     kind = "begin"
     again: str
     charge: tuple[int, int] | None = None
+    keep_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str: (_exactly(str), _as_it_is),
     str | None: (_exactly(str), _as_it_is),
     int: (_count, _as_it_is),
+    int | None: (_count, _as_it_is),
     bool: (_exactly(bool), _as_it_is),
     bool | None: (_exactly(bool), _as_it_is),
     tuple[int, int]: (_pair, list),

@@ -190,18 +190,35 @@ def public(series: nw.Series[Any], name: str) -> pa.Array:
     return pa.array(np.array(series.to_numpy()))
 
 
-def names(series: nw.Series[Any], name: str) -> Texts:
-    """Return each person's id as bytes; a number and its text are the same person."""
+def names(series: nw.Series[Any], name: str, most: int | None = 1) -> Texts:
+    """Return each row's id as bytes, of at most so many rows a person; a number and its text are the same person."""
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
     refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")
-    repeats = len(series) - min(series.n_unique(), _people(series, name))
-    if repeats:
+    texts = _arrow(series, pa.large_string(), name)
+    if most == 1:
+        refuse_repeats(len(series) - min(series.n_unique(), _people(series, name)), name, most)
+    elif most is not None:
+        counts = pc.value_counts(pc.utf8_normalize(texts, form="NFC")).field("counts").to_numpy()
+        refuse_repeats(int(np.maximum(counts - most, 0).sum()), name, most)
+    return texts_of(texts)
+
+
+def refuse_repeats(count: int, name: str, most: int) -> None:
+    """Refuse rows of people who have more of them than the schema allows, if there are any."""
+    if not count:
+        return
+    if most == 1:
         raise DataError(
-            f"the id column {name!r} repeats people in {repeats} rows",
-            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
+            f"the id column {name!r} repeats people in {count} rows",
+            hint="the guarantee is for one row per person: keep one, which the key chooses: keep_rows=1 (--keep-rows 1)"
+            "; or say in the schema how many a person may have, which the noise must then hide: rows_per_person = ...",
         )
-    return texts_of(_arrow(series, pa.large_string(), name))
+    raise DataError(
+        f"the id column {name!r} has {count} rows beyond the {most} that a person may have",
+        hint=f"keep {most} of each person, which the key chooses: keep_rows={most} (--keep-rows {most}); or raise "
+        "rows_per_person in the schema, for more noise",
+    )
 
 
 def _people(series: nw.Series[Any], name: str) -> int:

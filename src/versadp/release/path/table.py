@@ -51,7 +51,7 @@ class Table:
         return public | missing
 
 
-def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
+def read_table(frame: Any, schema: Schema, *, released: bool = False, any_rows: bool = False) -> Table:
     """Read a table against a schema.
 
     Parameters
@@ -60,6 +60,8 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     schema : Schema
     released : bool
         True for a table that has been released already: it has no id column.
+    any_rows : bool
+        True if people may have more rows than the schema allows, since some are still to be left out.
     """
     wanted = list(schema.columns) if released or schema.id is None else [schema.id, *schema.columns]
     if isinstance(frame, pa.Table):  # first: a file without a header may have a person's values as repeated names
@@ -78,8 +80,15 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
             private[name] = read.codes(series, name, column)
         else:
             public[name] = read.public(series, name)
-    names = None if released or schema.id is None else read.names(data.get_column(schema.id), schema.id)
+    most = None if any_rows else schema.rows_per_person
+    names = None if released or schema.id is None else read.names(data.get_column(schema.id), schema.id, most)
     return Table(kind, len(data), private, public, names)
+
+
+def read_ids(frame: Any, schema: Schema) -> Texts:
+    """Return the id of each row, however many rows a person has."""
+    assert schema.id is not None
+    return read.names(_open(frame)[0].get_column(schema.id), schema.id, None)
 
 
 def build_frame(columns: Mapping[str, NDArray[Any] | pa.Array], kind: Kind) -> Any:
