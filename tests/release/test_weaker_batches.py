@@ -43,7 +43,7 @@ def everything(place):
 def test_a_weaker_batch_is_refused_before_anything_is_published_or_spent(place, mechanism):
     release_file(place / "first.parquet", place / "out", mechanism)
     seen, spent = everything(place), account(place / "out").most
-    with pytest.raises(ReleaseError, match="and here a group has 50: now .*; with these people .*") as caught:
+    with pytest.raises(ReleaseError, match=r"and here a group has 50: now .*; with these people .*") as caught:
         append_file(place / "out", place / "few.parquet")
     assert "--accept-weaker" in caught.value.hint
     assert (everything(place), account(place / "out").most) == (seen, spent)

@@ -14,6 +14,7 @@ from versadp.release.ledger.editions import as_edition, most_versions
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
+from versadp.release.target.person import units_of
 from versadp.release.target.statement import EPSILONS, rounded_up
 from versadp.schema.schema import check_population
 

@@ -8,7 +8,7 @@ nobody is released twice by accident.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,8 +149,14 @@ def append_file(
             running = None
         # an older versadp appended further versions to an edition: what it began so is finished so
         if again == "charge" and (running is None or running.begin.again != "charge"):
-            ways = restart, without_missing_people, keep_rows
-            return _edition(opened, base, feed, history, *ways)
+            terms = Terms(
+                history.begin.charge,
+                history.is_sorted or history.begin.noise.version == 1,  # which knew of no order
+                restart=restart,
+                without_missing_people=without_missing_people,
+                keep_rows=keep_rows,
+            )
+            return _edition(opened, base, feed, history, terms)
         if running is None:
             begin_append(opened, history.name, _own_charge(history) if accept_weaker else None, keep_rows)
         number = len(opened.ledger.histories[history.name].intakes) - 1
@@ -197,16 +203,11 @@ def _newest(state: State, base: Path) -> tuple[History, Path]:
     return history, place
 
 
-def _edition(
-    state: State, base: Path, feed: Feed, history: History, restart: bool, without: bool, keep_rows: int | None
-) -> Appended:
+def _edition(state: State, base: Path, feed: Feed, history: History, terms: Terms) -> Appended:
     """Make the people of a file the next edition, with the noise of the newest."""
     mechanism = history.begin.noise.in_version(VERSION)
-    charge = history.begin.charge
-    if not keeps(mechanism, charge):
-        charge = charge_of(mechanism)
-    shuffle = history.is_sorted or history.begin.noise.version == 1  # which knew of no order
-    terms = Terms(charge, shuffle, restart=restart, without_missing_people=without, keep_rows=keep_rows)
+    if not keeps(mechanism, terms.charge):
+        terms = replace(terms, charge=charge_of(mechanism))
     run = release_edition(state, base, feed, mechanism, terms)
     before = _guarantee(state, history)
     if run is None:

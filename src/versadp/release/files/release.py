@@ -136,9 +136,7 @@ def release_file(
     ...     release_file(folder + "/people.parquet", folder + "/released", mech, state=folder + "/secret")
     <Release: 3 records, 1 column, on disk>
     """
-    _check_arguments(mechanism, state=state, population=population, key=key, again=again)
-    if keep_rows is not None:
-        check_keep(keep_rows, mechanism.schema)
+    _check_arguments(mechanism, state=state, population=population, key=key, again=again, keep_rows=keep_rows)
     check_place(out, edition_of)
     if edition_of is not None:
         check_edition(mechanism, again)
@@ -193,8 +191,16 @@ def release_file(
 
 
 def _check_arguments(
-    mechanism: Mechanism, *, state: str | Path | None, population: str | None, key: bytes | None, again: str
+    mechanism: Mechanism,
+    *,
+    state: str | Path | None,
+    population: str | None,
+    key: bytes | None,
+    again: str,
+    keep_rows: int | None,
 ) -> None:
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     if again not in AGAIN or (again == "others" and mechanism.schema.id is not None):
         raise ParameterError("again must be 'refuse', 'charge', or (without an id column) 'others'")
     if key is not None:

@@ -264,12 +264,9 @@ def is_weaker(mechanism: Mechanism, before: Order, alike: int) -> bool:
         return target.shuffled is not None and alike < target.shuffled
     if among is None or alike >= among:
         return False
+    units = units_of(mechanism.schema)
     less, more = (
-        [
-            float(mechanism.privacy(unit, shuffled=max(n, 1)).delta(e))
-            for unit in units_of(mechanism.schema)
-            for e in EPSILONS
-        ]
+        [float(mechanism.privacy(unit, shuffled=max(n, 1)).delta(e)) for unit in units for e in EPSILONS]
         for n in (among, alike)
     )
     return any(b > a for a, b in zip(less, more, strict=True))
