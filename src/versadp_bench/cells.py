@@ -229,7 +229,7 @@ class Cell:
 
     def fit(self, release: vdp.Release, **options: Any) -> Any:
         """Return the fit to a release, on one thread."""
-        options = {"random_state": 0, "engine": "serial"} | options
+        options.setdefault("engine", "serial")
         if self.loss == "own":
             return vdp.fit(release, loss=own_loss, start=np.zeros(2), **options)
         return vdp.fit(release, self.formula, loss=LOSSES[self.loss], **options)

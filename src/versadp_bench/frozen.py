@@ -39,8 +39,8 @@ def frozen_row(name: str) -> Row:
     start = time.perf_counter()
     try:
         found = cell.fit(release)
-    except VersadpError as error:
-        return {"outcome": f"refused: {type(error).__name__}", "estimate": [], "se": [], "correction": ""}
+    except VersadpError as refusal:
+        return {"outcome": f"refused: {type(refusal).__name__}", "estimate": [], "se": [], "correction": ""}
     seconds = round(time.perf_counter() - start, 3)
     estimate, error = (_numbers(each) for each in ((found.params, found.bse) if found.answered else ((), ())))
     taken = [f"{label}: {found.header[label]}" for label in TAKEN if label in found.header]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from versadp.noise.distribution_function import Bins
     from versadp.noise.lattice import Lattice
     from versadp.noise.points import How, Points
+    from versadp.noise.terms import SeparableTerms
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -339,6 +340,15 @@ class Block(ABC):
     def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - for blocks to override
         """Return what undoes any function of one column, output by output; None where outputs are not few."""
         return None
+
+    def undo(self, terms: SeparableTerms, released: Array, out: Array | None = None) -> Array | None:
+        """Return unbiased values of products of functions of single columns, (n, K), at released records (columns, n).
+
+        `E undo(terms, Z)_k = Π_c f_kc(x_c)`. With `out` they are multiplied into it. None without such an inverse.
+        """
+        from versadp.noise.terms import undo_on_lattices
+
+        return undo_on_lattices(self, terms, released, out)
 
     def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
         """Return for released records (columns, n) which case each is, and the cases, that of complete ones first.

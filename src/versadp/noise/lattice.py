@@ -105,14 +105,18 @@ class Lattice:
         return np.where(np.isfinite(places), places, self.shown if self.unseen else -1).astype(np.int64)
 
     def undone(self, v: Array, law: Array) -> Array:
-        """Return g at every output, (outputs, k): of k functions (lattice points, k), 0 where a value is missing.
+        """Return g at every output, (outputs, k), of k functions (lattice points, k).
 
-        `law` has a weight for each output; any will do, the outputs' own law is best.
+        A row behind those of the lattice points is of a missing value; without one it has the value 0. `law` has a
+        weight for each output; any will do, the outputs' own law is best.
         """
         w, end = self.window // self.merged, self.last % self.merged
+        v, missing = v[: self.values.size], v[self.values.size :]
         if end:  # straight on to the point behind the last
             v = np.concatenate([v[:-1], v[-2:-1] + (v[-1:] - v[-2:-1]) * (self.merged / end)])
         g = np.zeros((self.drawn.size, v.shape[1]))
+        if self.unseen and len(missing):
+            g[self.shown] = missing[0]
         first = np.minimum(np.arange(w), len(v) - 1)  # beyond the lattice v has the value of its last point
         g[:w] = v[first] - v[first].mean(axis=0) + v[0]
         for start in range(w, self.shown, w):
