@@ -118,7 +118,7 @@ class Cell:
 
     @property
     def schema(self) -> vdp.Schema:
-        """What is declared: the response is private under a shuffle, else public."""
+        """The schema, whose response is private under a shuffle, else public."""
         null: Any = {"none": False, "private": True, "public": "public"}[self.missing]
         columns: dict[str, Any] = {}
         for name in self.columns:
@@ -135,7 +135,7 @@ class Cell:
 
     @property
     def mechanism(self) -> vdp.Mechanism:
-        """What releases the records."""
+        """The mechanism that releases the records."""
         schema = self.schema
         private = [name for name, column in schema.columns.items() if not isinstance(column, vdp.Public)]
         numbers = [name for name in private if name != "g"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from versadp.errors import DataError
-from versadp.noise import Response, Window, ZeroInflated
+from versadp.noise import REGISTRY, Response, Window, ZeroInflated
 from versadp.noise.terms import SeparableTerms
 from versadp.schema import Bounded, Categorical
 
@@ -142,6 +142,11 @@ def test_values_off_the_lattice_are_refused(value):
     terms = random_terms(BLOCKS["one number"], missing=False)
     with pytest.raises(DataError, match="1 values of a are none"):
         BLOCKS["one number"].undo(terms, np.array([[0.0, value]]))
+
+
+def test_every_noise_of_ours_is_here():
+    own = {kind for name, kind in REGISTRY.items() if kind.__module__.startswith("versadp.")}
+    assert own == {type(block.spec) for block in BLOCKS.values()} | {ZeroInflated}
 
 
 def test_noise_without_a_lattice_has_no_undo():

@@ -71,12 +71,12 @@ class Projection:
 
     @property
     def size(self) -> int:
-        """How many points all records share."""
+        """Number of points that all records share."""
         return len(self.points)
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
-        """Of each column."""
+        """The lattice of each column."""
         found = [block.lattice(name) for block in self.blocks for name in block.columns]
         return tuple(each for each in found if each is not None)
 
@@ -115,7 +115,7 @@ class Projection:
 
     @cached_property
     def _powers(self) -> NDArray[np.int64]:
-        """Of the long columns: the degree of each polynomial in each."""
+        """Degrees of the products in each long column, (products, long columns)."""
         degrees = [self.degrees[c] for c in self.long]
         found = list(itertools.product(*(range(q + 1) for q in degrees)))
         every = np.array(found, np.int64).reshape(len(found), len(degrees))
@@ -187,10 +187,3 @@ class Projection:
     def weights(self, released: Array) -> Array:
         """Return the weight of every point for released records (columns, n), (n, points)."""
         return self.spots(self.undone(released))
-
-
-def as_projection(blocks: tuple[Block, ...], degrees: tuple[int, ...]) -> Projection | None:
-    """Return the projection, if all columns lie on lattices."""
-    if any(block.lattice(name) is None for block in blocks for name in block.columns):
-        return None
-    return Projection(blocks, degrees)

@@ -20,7 +20,7 @@ import numpy as np
 from versadp.correction.model import FormulaModel, finite, levels_at
 from versadp.formula.design import PUBLIC
 from versadp.formula.terms import Terms
-from versadp.noise.terms import SeparableTerms
+from versadp.noise.terms import SeparableTerms, can_undo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,17 +101,17 @@ class Separable:
         return [*(self.terms[j].times(self.terms[k]) for j, k in self.pairs), *(t.times(self.left) for t in self.terms)]
 
     @cached_property
-    def undone(self) -> SeparableTerms:
-        """The products as functions of single columns."""
+    def product_terms(self) -> SeparableTerms:
+        """The products as functions of single columns, at the points of their lattices."""
         functions, at = {}, {}
         for block in self.blocks:
             for name in block.columns:
                 lattice = block.lattice(name)
                 assert lattice is not None
-                keys = list(dict.fromkeys(product.of(name) for product in self.products))
-                columns = self._at(name, lattice.values)
-                functions[name] = finite(Terms(tuple(map(str, keys)), tuple(keys)).matrix(columns))
-                at[name] = np.array([keys.index(product.of(name)) for product in self.products])
+                used = [product.of(name) for product in self.products]
+                keys = tuple(dict.fromkeys(used))
+                functions[name] = finite(Terms(tuple(map(str, keys)), keys).matrix(self._at(name, lattice.values)))
+                at[name] = np.array([keys.index(each) for each in used])
         return SeparableTerms(functions, at)
 
     def _at(self, name: str, values: Array) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Separable:
             out *= records.weight[:, None]
         by_name = dict(zip(self.units.names, records.released, strict=True))
         for block in self.blocks:
-            block.undo(self.undone, np.stack([by_name[name] for name in block.columns]), out)
+            block.undo(self.product_terms, np.stack([by_name[name] for name in block.columns]), out)
         return Seen(out[:, :size], out[:, size:])
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:  # noqa: ARG002 - it is there
@@ -160,7 +160,7 @@ def as_separable(model: Any, units: Units, blocks: tuple[Block, ...], expansion:
         return None
     if expansion.quadratic != 1 or expansion.cross != -1 or expansion.linear or model.design.with_missing:
         return None
-    if any(block.lattice(name) is None for block in blocks for name in block.columns):
+    if not can_undo(blocks):
         return None
     names = {name for block in blocks for name in block.columns}
     terms = [_apart(term, names) for term in model.design.terms.expressions]

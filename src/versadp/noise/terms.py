@@ -5,8 +5,8 @@ A separable term is f(x) = Π_c f_c(x_c). A block that keeps or redraws, with th
     psi[f](z) = Π_c g_c(z_c) / κ + (1 - 1/κ) Π_c mean of g_c over all outputs,      E psi[f](Z) = f(x),
 
 g_c the function f_c undone on the lattice of its column (`lattice.py`), a table over the column's outputs. A missing
-value has a row of its own in f_c. Where it is public that a value is missing, kept and redrawn records show it alike, so
-that f_c(missing) stands in both products. Blocks have coins of their own: across blocks the inverses multiply.
+value has a row of its own in f_c. Where it is public that a value is missing, kept and redrawn records both show it,
+and f_c(missing) stands in both products. Blocks have coins of their own: across blocks the inverses multiply.
 
 Many terms share few functions, so that a block's inverse is a row of each column's table per record, and of these K
 products: compiled, without an array of records and terms for each column.
@@ -22,7 +22,7 @@ import numpy as np
 from versadp.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Inverse(NamedTuple):
-    """What undoes some terms in one block, as `kernel.multiply_terms` takes it."""
+    """The inverse of some terms in one block, as `kernel.multiply_terms` takes it."""
 
     lattice: Array  # (columns, 3): low, step, half the window
     lost: NDArray[np.int64]  # (columns,): row of what is missing
@@ -120,6 +120,20 @@ class SeparableTerms:
             np.ascontiguousarray(drawn),
             lattices[0].keep,
         )
+
+
+def can_undo(blocks: Iterable[Block]) -> bool:
+    """Return True if separable terms are undone in all of some blocks: each of their columns has a lattice.
+
+    Examples
+    --------
+    >>> from versadp import Categorical
+    >>> from versadp.noise import Response
+    >>> category = {"region": Categorical(["n", "e"])}
+    >>> can_undo([Response(0.4).on(category)]), can_undo([Response(0.0).on(category)])
+    (True, False)
+    """
+    return all(block.lattice(name) is not None for block in blocks for name in block.columns)
 
 
 def undo_on_lattices(block: Block, terms: SeparableTerms, released: Array, out: Array | None) -> Array | None:
