@@ -18,17 +18,17 @@ It is evaluated in three steps, each of which can only add:
 `E(S)₊ / n` falls with n, so it is at most `E(S)₊` of a single term. That is taken where a few terms are so much larger
 than the rest that the integral would need very many points: there others hide nothing anyway.
 
-**Every result is convex in e^ε, falls, and is at most 1.** Where single terms are large beside the spread of S, or delta
-is not near 0 before `last`, the second step may add very much at one epsilon and little at the next. There the bound is found at all nodes of a fixed
-grid, and what is used is the lower convex envelope, in e^ε, of these points and of 0 at `last`. It is a bound: let D be
-the true delta, convex in k = e^ε, and v_i >= D(k_i). Any point of the envelope lies on a chord between two of the
-points, at k = w k_i + (1-w) k_j, and ``w v_i + (1-w) v_j >= w D(k_i) + (1-w) D(k_j) >= D(k)``. No v_i is negative and
-the last is 0, so the envelope ends at its minimum and, being convex, never rises; its first value is at most 1. The
-points are the same whatever was asked before, and so is the envelope.
+**Every result is convex in e^ε, falls, and is at most 1.** Where single terms are large beside the spread of S, or
+delta is not near 0 before `last`, the second step may add very much at one epsilon and little at the next. There the
+bound is found at all nodes of a fixed grid, and what is used is the lower convex envelope, in e^ε, of these points and
+of 0 at `last`. It is a bound: let D be the true delta, convex in k = e^ε, and v_i >= D(k_i). Any point of the envelope
+lies on a chord between two of the points, at k = w k_i + (1-w) k_j, and ``w v_i + (1-w) v_j >= w D(k_i) + (1-w) D(k_j)
+>= D(k)``. No v_i is negative and the last is 0, so the envelope ends at its minimum and, being convex, never rises; its
+first value is at most 1. The points are the same whatever was asked before, and so is the envelope.
 
-The pair is symmetric, ``D(1/k) = 1 - (1 - D(k))/k``, and D is convex on both sides of k = 1: a chord from 1/k to k gives
-``D(1) <= (k - 1 + 2 D(k)) / (k + 1)``. The least of these is used at ε = 0. With it the envelope falls from k = 1 no
-faster than that of a pair can, by (1 - D(1))/2; without it a composition would work with a negative probability.
+The pair is symmetric, ``D(1/k) = 1 - (1 - D(k))/k``, and D is convex on both sides of k = 1: a chord from 1/k to k
+gives ``D(1) <= (k - 1 + 2 D(k)) / (k + 1)``. The least of these is used at ε = 0. With it the envelope falls from k = 1
+no faster than that of a pair can, by (1 - D(1))/2; without it a composition would work with a negative probability.
 
 Smearing costs ``(h/sd)² z²/2`` of the value where 0 lies z standard deviations above the mean of S: 3e-4 where delta
 is 1e-12. The others cost less than 1e-11. Rounding is bounded term by term, and is added.
@@ -139,7 +139,7 @@ class Terms:
 
     @cached_property
     def _ends_high(self) -> bool:
-        """Whether delta is not yet nothing at the last node but one: the bound at nodes may rise before it falls to 0."""
+        """Whether delta is not yet nothing at the last node but one: bounds may rise before they fall to 0."""
         nodes, known = self._grid
         known[-2] = self._bound(float(nodes[-2]))
         return bool(known[-2] > _NOTHING)
