@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(columns: Mapping[str, ColumnDescription], path: str | Path | None = None) -> Any:
-    """Draw columns side by side, of many levels the most frequent ones, without columns of which nothing is told."""
+    """Draw columns side by side, of many levels the most frequent; what is not told is left out."""
     drawn: dict[str, Any] = {}
     outlines: dict[str, Any] = {}
     for name, column in columns.items():
