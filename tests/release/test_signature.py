@@ -334,7 +334,9 @@ def test_the_commands(tmp_path, data):
         == run("ledger", out, "--state", home, "--public-key").output
     )
     assert vdp.load(out, trusted=key)
-    assert run(*[*begin[:5], str(tmp_path / "other"), *begin[6:], "--again", "charge", "--sign"]).exit_code == 0
+    again = run(*[*begin[:5], str(tmp_path / "other"), *begin[6:], "--again", "charge", "--sign"])
+    assert again.exit_code == 0
+    assert key.strip() in again.output
     assert vdp.load(tmp_path / "other", trusted=key)
 
 

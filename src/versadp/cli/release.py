@@ -12,7 +12,7 @@ import versadp as vdp
 from versadp.cli.options import Place, engine_option, metadata_options, numbers, said, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
-from versadp.release.files.account import account
+from versadp.release.files.account import account, public_key
 from versadp.release.files.release import AGAIN, release_file
 from versadp.release.files.sources import open_fitting
 from versadp.release.target.usefulness import ADVICE, records_needed, useless
@@ -97,6 +97,8 @@ def release(data: Path | None, schema: Path, out: Path, style: str, **options: A
         click.echo(f"{out} holds these {len(made):,} records already: nothing was released\n\n{made.statement()}")
     else:
         click.echo(f"{len(made):,} records released to {out}\n\n{made.statement()}")
+    if options["sign"]:
+        click.echo(f"\nsigned; readers check it by the public key {public_key(out, state=options['state'])}")
     if options["again"] == "charge":
         click.echo(f"\n{account(out, state=options['state']).sentence()}")
 

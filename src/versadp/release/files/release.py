@@ -23,7 +23,7 @@ from versadp.release.files.refusals import as_begun, unfit, writing
 from versadp.release.files.sign import sign_in_place, sign_scratch
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.folder import open_folder
-from versadp.release.folder.manifest import MANIFEST, read_manifest
+from versadp.release.folder.manifest import MANIFEST, read_manifest, refuse_metadata
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
@@ -126,6 +126,7 @@ def release_file(
     <Release: 3 records, 1 column, on disk>
     """
     _check_arguments(mechanism, state=state, population=population, key=key, again=again)
+    refuse_metadata(mechanism, metadata)
     place = inputs.path(out, "a new folder").absolute()
     with writing():
         home = home_of(place, state, population or mechanism.schema.population or POPULATION)
