@@ -138,6 +138,16 @@ def test_the_command_says_it(tmp_path, data):
     assert "\x1b" not in run.output
 
 
+def test_older_mechanisms_take_no_metadata(tmp_path, data):
+    old = MECH.in_version(3)
+    with pytest.raises(ParameterError, match="version 3 has no metadata"):
+        release_file(data, tmp_path / "out", old, metadata=SAID)
+    with pytest.raises(ParameterError, match="version 3 has no metadata"):
+        old.release(pd.DataFrame({"pid": [1], "age": [30]})).save(tmp_path / "memory", metadata=SAID)
+    assert not (tmp_path / "out").exists()
+    assert release_file(data, tmp_path / "out", old).metadata == Metadata()
+
+
 BAD = ["\x00", "\x1b[2J", "\t", "\r", "\x85", "\u2028", "\u202e", "\u2066", "\ud800", "\ufeff", "\U000e0041"]
 
 

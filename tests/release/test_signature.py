@@ -18,7 +18,7 @@ from versadp.release.files.append import append_file
 from versadp.release.files.finalize import finalize
 from versadp.release.files.release import release_file
 from versadp.release.folder.manifest import digest_of
-from versadp.release.folder.signature import MAX_SIGNATURE, SIGNATURE, Signature, key_text
+from versadp.release.folder.signature import SIGNATURE, Signature, key_text
 
 MECH = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}, id="pid"), scale=0.25, exact_rate=0.2)
 KEY = bytes(range(3, 35))
@@ -157,7 +157,7 @@ def spoilt_files(text):
         data | {"key": data["key"][:-2]},
         [data],
     ]
-    texts = [text[:-9], b"", b"\xff\xfe\x00", b"[" * 4000, text + b" " * MAX_SIGNATURE]
+    texts = [text[:-9], b"", b"\xff\xfe\x00", b"[" * 4000, text + b" " * 4096]
     return [*(json.dumps(each).encode() for each in wrong), *texts]
 
 
@@ -334,7 +334,9 @@ def test_the_commands(tmp_path, data):
         == run("ledger", out, "--state", home, "--public-key").output
     )
     assert vdp.load(out, trusted=key)
-    assert run(*[*begin[:5], str(tmp_path / "other"), *begin[6:], "--again", "charge", "--sign"]).exit_code == 0
+    again = run(*[*begin[:5], str(tmp_path / "other"), *begin[6:], "--again", "charge", "--sign"])
+    assert again.exit_code == 0
+    assert key.strip() in again.output
     assert vdp.load(tmp_path / "other", trusted=key)
 
 

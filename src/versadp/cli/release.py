@@ -22,7 +22,7 @@ from versadp.cli.options import (
 )
 from versadp.display.progress import bar
 from versadp.display.tables import render
-from versadp.release.files.account import account
+from versadp.release.files.account import account, public_key
 from versadp.release.files.edition import check_place
 from versadp.release.files.release import AGAIN, release_file
 from versadp.release.files.sources import open_fitting
@@ -132,6 +132,8 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
     else:
         where = place if edition_of is None else f"{place}, edition {made.edition}"
         click.echo(f"{len(made):,} records released to {where}\n\n{made.statement()}")
+    if options["sign"]:
+        click.echo(f"\nsigned; readers check it by the public key {public_key(place, state=options['state'])}")
     if options["again"] == "charge" or edition_of is not None:
         click.echo(f"\n{account(place, state=options['state']).sentence()}")
 

@@ -386,11 +386,13 @@ class Release:
             loaded is copied as it is, and takes none.
         """
         from versadp.release.folder.folder import write_folder
+        from versadp.release.folder.manifest import refuse_metadata
 
         if metadata is not None and self._folder is not None:
             raise ParameterError(
                 "a release that was loaded is copied as it is, with its own metadata", hint="leave out metadata"
             )
+        refuse_metadata(self.mechanism, metadata)
         write_folder(path, self, self._folder, metadata)
 
     def _table(self) -> Table:

@@ -20,6 +20,7 @@ from versadp.release.files.places import POPULATION, find, home_of, scratch_of
 from versadp.release.files.queries import Query
 from versadp.release.files.refusals import as_begun, refuse_key, writing
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
+from versadp.release.folder.manifest import refuse_metadata
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
@@ -140,6 +141,7 @@ def release_file(
     check_place(out, edition_of)
     if edition_of is not None:
         check_edition(mechanism, again)
+    refuse_metadata(mechanism, metadata if edition_of is None else None)  # editions are of the present version
     place = inputs.path(out if edition_of is None else edition_of, "a release folder").absolute()
     with writing():  # who is in an edition is known to the ledger of those before
         follows = edition_of is not None

@@ -181,6 +181,15 @@ class Manifest:
         create(folder / MANIFEST, text.encode(), mode=0o666)
 
 
+def refuse_metadata(mechanism: Mechanism, metadata: Metadata | None) -> None:
+    """Refuse metadata for a release whose manifest is of an older version and has no place for them."""
+    if metadata is not None and mechanism.version < VERSION:
+        raise ParameterError(
+            f"a release by a mechanism of version {mechanism.version} has no metadata",
+            hint="leave them out, or make the mechanism anew from its schema and target",
+        )
+
+
 def read_manifest(folder: Path | Shelf) -> Manifest:
     """Read a release's manifest and check it; of the parts only what it says about them."""
     from versadp.release.folder.storage import OnDisk
