@@ -26,7 +26,6 @@ from versadp.correction import (
     Blurred,
     CustomLaplacian,
     CustomModel,
-    Drawn,
     Expanded,
     FormulaModel,
     Laplacian,
@@ -35,10 +34,11 @@ from versadp.correction import (
     Projection,
     RecordModel,
     Separable,
-    Signed,
+    SignedPoints,
     Stencil,
     Stratified,
     argument_of,
+    as_by_level,
     as_expanded,
     as_linear,
     as_separable,
@@ -58,6 +58,8 @@ METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive"
 FADES = (0.15, 0.5, 1.5)  # of the smooth engine, in noise units
 DRAWN_FADES = (0.3, 1.0)
 ROUNDING = 0.1
+FEWEST = 2  # draws of a window beside zero-inflated noise: its points are multiplied by those of the other block
+WRITTEN = 200  # points of a record that several blocks may be written out to, times pairs
 
 
 def forms_of(
@@ -77,9 +79,11 @@ def forms_of(
             hint="use method 'efficient' or 'drcl'",
         )
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
-        return (Signed(model, units, (Extension(),), clip=False, second=False),)
+        return (SignedPoints(model, units, clip=False, second=False),)
     if units.exact_rate is None:
         ours = method == "efficient" and extension is None
+        if ours and problem.extended and (members := _members(problem, rows, thrift)):
+            return members
         near = (closed_now(problem) or _projected(problem)) if ours else None
         return (near or by_points(problem, method, extension, draws),)
     if method == "efficient":
@@ -160,16 +164,74 @@ def _projected(problem: Problem) -> Projected | None:
     return Projected(problem.model, problem.units, Projection(problem.blocks, problem.degrees))
 
 
-def by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
+def by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> SignedPoints:
     """Return the blocks' own inverses, multiplied."""
     if method not in {"efficient", "drcl"}:
         raise ParameterError(
             f"method {method!r} is for zero-inflated Laplace noise on one block, and this model touches other noise",
             hint="use method 'efficient' or 'drcl'",
         )
-    how = How(draws, as_extension("zero" if extension is None else extension))
-    check_count(math.prod(block.point_count(how) for block in problem.blocks))
-    return Drawn(problem.model, problem.units, problem.blocks, how, problem.nullable)
+    kind = as_extension("zero" if extension is None else extension)
+    check_count(math.prod(block.point_count(How(draws, kind)) for block in problem.blocks))
+    for block in problem.blocks:
+        own = block.units(np.zeros(len(block.columns)))
+        if own is not None and not own.exact_rate:
+            raise ParameterError(
+                "signed draws need an exact_rate above 0, and this mechanism has 0",
+                hint="use a smooth loss with method 'analytic', 'sdrcl' or 'sl', or release with an exact_rate",
+            )
+    # of noise that is undone by points alone: plain draws, as the paper has them
+    return _points_of(problem, (kind,), near=draws, far=draws, draws=draws, clip=kind.clip, paired=False)
+
+
+def _points_of(problem: Problem, extensions: tuple[Extension, ...], **how: Any) -> SignedPoints:
+    """Return signed points of all blocks of a problem."""
+    return SignedPoints(
+        problem.model, problem.units, extensions, problem.blocks, nullable=problem.nullable, **how
+    )
+
+
+def _members(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...] | None:
+    """Return the members for several blocks, one of them zero-inflated; None where one closed form is all there is.
+
+    Where the index is linear in the numbers on each level of the categories these are the members of one block, level by
+    level. Otherwise all extensions are by points, beside the closed form of a smooth loss.
+    """
+    model, numbers, levels, rate = problem.model, 0, 1, 1.0
+    for block in problem.blocks:
+        own = block.units(np.zeros(len(block.columns)))
+        if own is None:
+            levels *= block.point_count(How(FEWEST))
+        else:
+            numbers, rate = numbers + 1, min(rate, own.exact_rate or 0.0)
+    smooth = not isinstance(model, CustomModel) and model.loss.smooth
+    if smooth and numbers == 1:
+        fades = (*(Fade(length, ROUNDING) for length in FADES), Extension())
+        pace: Any = partial(_pairs, rate=rate, dim=problem.units.dim, thrift=thrift)
+        form = as_by_level(model, problem.units, problem.blocks, fades, pace=pace, **pace(rows))
+        if form is not None:
+            few = (max(4, min(8, WRITTEN // levels)), max(4, min(20, WRITTEN // levels)))
+            pace = partial(_draws, bounds=few, enough=2e6, share=4, thrift=thrift)
+            return _points_of(problem, (Zero(),), pace=pace, draws=FEWEST, **pace(rows)), form
+    closed = closed_now(problem) if smooth or problem.expansion is not None else None
+    most = int((WRITTEN / levels) ** (1 / numbers))
+    if closed is not None and (problem.expansion is not None and not smooth or not most):
+        return None
+    bounds = (max(1, min(4, most)), max(1, min(100, most)))
+    pace = partial(_draws, bounds=bounds, enough=1e5, share=2, thrift=thrift)
+    extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
+    goes_on = getattr(getattr(model, "loss", None), "smooth", False)
+    points = _points_of(problem, extensions, draws=FEWEST, pace=pace if goes_on else None, **pace(rows))
+    return (points,) if closed is None else (points, closed)
+
+
+def wants_series(problem: Problem) -> bool:
+    """Tell whether a series of the loss may serve, as the correction or as a member: not beside categories alone."""
+    if not problem.extended:
+        return True
+    category = set() if problem.design is None else set(problem.design.private)
+    own = [block for block in problem.blocks if not set(block.columns) <= category]
+    return len(own) > 1
 
 
 def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> tuple[Any, ...]:
@@ -180,7 +242,7 @@ def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> t
         pace: Any = partial(_pairs, rate=rate, dim=units.dim, thrift=thrift)
         smooth = Laplacian(model, units, fades, pace=pace, **pace(rows))
         pace = partial(_draws, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
-        zero = Signed(model, units, (Zero(),), pace=pace, **pace(rows))
+        zero = SignedPoints(model, units, (Zero(),), pace=pace, **pace(rows))
         return (zero, smooth) if rate else (smooth,)
     if rate == 0 and (degree := _polynomial(problem)):
         return (Stencil(model, units, degree),)
@@ -190,7 +252,7 @@ def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> t
     pace = partial(_draws, bounds=bounds, enough=enough, share=2, thrift=thrift)
     extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
     goes_on = getattr(model.loss, "smooth", False)  # others have no update, and spread their draws evenly
-    return (Signed(model, units, extensions, pace=pace if goes_on else None, **pace(rows)),)
+    return (SignedPoints(model, units, extensions, pace=pace if goes_on else None, **pace(rows)),)
 
 
 def _pairs(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
@@ -201,14 +263,15 @@ def _pairs(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
 
 def _draws(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
     """Return how many signed draws records get, of which so many came so far: near the box, and a share of it far."""
-    near = int(max(4, np.clip(enough / rows, *bounds) / thrift))
-    return {"near": near, "far": max(4 // share, near // share)}
+    least = min(4, bounds[0])
+    near = int(max(least, np.clip(enough / rows, *bounds) / thrift))
+    return {"near": near, "far": max(least // share, near // share, 1)}
 
 
-def _drawn(problem: Problem, extension: str | Extension, draws: int) -> Signed:
+def _drawn(problem: Problem, extension: str | Extension, draws: int) -> SignedPoints:
     _need_rate(problem, "method 'drcl'")
     kind = as_extension(extension)
-    return Signed(problem.model, problem.units, (kind,), clip=kind.clip, near=draws, far=draws, paired=False)
+    return SignedPoints(problem.model, problem.units, (kind,), clip=kind.clip, near=draws, far=draws, paired=False)
 
 
 def _analytic(problem: Problem, kind: Extension) -> Analytic:
