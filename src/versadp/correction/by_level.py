@@ -122,7 +122,9 @@ class ByLevel:
             if design.outcome is not None:
                 y = coding[0] + coding[1] * design.outcome.values[here[design.outcome.column]]
             parts = list(_whole(places, weight) if some is None else self._some(places, weight, some, k))
-            parts = [(part if y is None else replace(part, response=np.full(len(part.weight), y)), at) for part, at in parts]
+            parts = [
+                (part if y is None else replace(part, response=np.full(len(part.weight), y)), at) for part, at in parts
+            ]
             levels.append(Level(strata.change(here), [part for part, _ in parts], [at for _, at in parts]))
         return Leveled(n, levels)
 
@@ -143,8 +145,17 @@ class ByLevel:
                 if own.size:
                     now = np.concatenate([weight[first + heavy], other[light]]) / len(turns)
                     second = tuple(z[own] for z in each.second[k : k + size])
-                    yield replace(each, first=(), second=second, design=each.design[own], response=each.response[own],
-                                  weight=now), first + own
+                    yield (
+                        replace(
+                            each,
+                            first=(),
+                            second=second,
+                            design=each.design[own],
+                            response=each.response[own],
+                            weight=now,
+                        ),
+                        first + own,
+                    )
             first += n
 
     def evaluate(self, seen: Leveled, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:

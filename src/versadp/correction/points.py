@@ -272,7 +272,9 @@ class SignedPoints:
             found = self._of_others(records, rng)
             names = [name for block in self.others for name in block.columns]
             at = np.array([self.units.names.index(name) for name in names], dtype=np.int64)
-            z = (np.stack([found.columns[name] for name in names], axis=1) - self.units.centre[at]) / self.units.unit[at]
+            z = (np.stack([found.columns[name] for name in names], axis=1) - self.units.centre[at]) / self.units.unit[
+                at
+            ]
             clouds.append(Cloud(found.record, z, found.weight, np.zeros(len(z)), np.full(len(z), -1)))
             places.append(at)
         whole = clouds[0]

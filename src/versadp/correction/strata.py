@@ -235,7 +235,7 @@ class Stratified(Strata):
             each, total = now.evaluate(own, change @ theta, np.ones((1, 1)), hessian=hessian)
             score[rows] += (each[:, 0] @ change)[kind] / times[:, None]
             bend += change.T @ total @ change
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+        return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
 
     def ends(self, seen: Layers, theta: Array) -> tuple[float, float]:
         """Return between what the index lies on any stratum."""

@@ -38,7 +38,8 @@ from versadp.models.further import Further, recounted
 from versadp.models.given import vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
-from versadp.models.methods import METHODS, closed_now, forms_of, wants_series
+from versadp.models.members import wants_series
+from versadp.models.methods import METHODS, closed_now, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.projecting import begun, raised, without_kinks
 from versadp.models.quantile import smoothed_quantile

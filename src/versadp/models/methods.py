@@ -9,8 +9,9 @@
 | likelihood | none: `likelihood.py` assumes the law of the response | squared, logistic, poisson; few columns |
 | efficient | the combination of `docs/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
-These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
-blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss and blocks have one.
+These are for zero-inflated Laplace noise on one block. Beside other blocks "efficient" has members too (`members.py`).
+Other noise is undone by the blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss
+and blocks have one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ from versadp.correction import (
     Stencil,
     Stratified,
     argument_of,
-    as_by_level,
     as_expanded,
     as_linear,
     as_separable,
@@ -46,7 +46,8 @@ from versadp.correction import (
 )
 from versadp.errors import ParameterError
 from versadp.losses.base import still_says
-from versadp.noise.extension import Extension, Fade, Zero, as_extension
+from versadp.models.members import draw_pace, drawn_extensions, members_of, pair_pace, smooth_fades
+from versadp.noise.extension import Extension, Zero, as_extension
 from versadp.noise.points import How, check_count
 
 if TYPE_CHECKING:
@@ -55,11 +56,6 @@ if TYPE_CHECKING:
     from versadp.models.problem import Problem
 
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
-FADES = (0.15, 0.5, 1.5)  # of the smooth engine, in noise units
-DRAWN_FADES = (0.3, 1.0)
-ROUNDING = 0.1
-FEWEST = 2  # draws of a window beside zero-inflated noise: its points are multiplied by those of the other block
-WRITTEN = 200  # points of a record that several blocks may be written out to, times pairs
 
 
 def forms_of(
@@ -82,7 +78,7 @@ def forms_of(
         return (SignedPoints(model, units, clip=False, second=False),)
     if units.exact_rate is None:
         ours = method == "efficient" and extension is None
-        if ours and problem.extended and (members := _members(problem, rows, thrift)):
+        if ours and problem.extended and (members := members_of(problem, rows, thrift, closed_now)):
             return members
         near = (closed_now(problem) or _projected(problem)) if ours else None
         return (near or by_points(problem, method, extension, draws),)
@@ -181,67 +177,24 @@ def by_points(problem: Problem, method: str, extension: str | Extension | None, 
                 hint="use a smooth loss with method 'analytic', 'sdrcl' or 'sl', or release with an exact_rate",
             )
     # of noise that is undone by points alone: plain draws, as the paper has them
-    return _points_of(problem, (kind,), near=draws, far=draws, draws=draws, clip=kind.clip, paired=False)
-
-
-def _points_of(problem: Problem, extensions: tuple[Extension, ...], **how: Any) -> SignedPoints:
-    """Return signed points of all blocks of a problem."""
-    return SignedPoints(
-        problem.model, problem.units, extensions, problem.blocks, nullable=problem.nullable, **how
-    )
-
-
-def _members(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...] | None:
-    """Return the members for several blocks, one of them zero-inflated; None where one closed form is all there is.
-
-    Where the index is linear in the numbers on each level of the categories these are the members of one block, level by
-    level. Otherwise all extensions are by points, beside the closed form of a smooth loss.
-    """
-    model, numbers, levels, rate = problem.model, 0, 1, 1.0
-    for block in problem.blocks:
-        own = block.units(np.zeros(len(block.columns)))
-        if own is None:
-            levels *= block.point_count(How(FEWEST))
-        else:
-            numbers, rate = numbers + 1, min(rate, own.exact_rate or 0.0)
-    smooth = not isinstance(model, CustomModel) and model.loss.smooth
-    if smooth and numbers == 1:
-        fades = (*(Fade(length, ROUNDING) for length in FADES), Extension())
-        pace: Any = partial(_pairs, rate=rate, dim=problem.units.dim, thrift=thrift)
-        form = as_by_level(model, problem.units, problem.blocks, fades, pace=pace, **pace(rows))
-        if form is not None:
-            few = (max(4, min(8, WRITTEN // levels)), max(4, min(20, WRITTEN // levels)))
-            pace = partial(_draws, bounds=few, enough=2e6, share=4, thrift=thrift)
-            return _points_of(problem, (Zero(),), pace=pace, draws=FEWEST, **pace(rows)), form
-    closed = closed_now(problem) if smooth or problem.expansion is not None else None
-    most = int((WRITTEN / levels) ** (1 / numbers))
-    if closed is not None and (problem.expansion is not None and not smooth or not most):
-        return None
-    bounds = (max(1, min(4, most)), max(1, min(100, most)))
-    pace = partial(_draws, bounds=bounds, enough=1e5, share=2, thrift=thrift)
-    extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
-    goes_on = getattr(getattr(model, "loss", None), "smooth", False)
-    points = _points_of(problem, extensions, draws=FEWEST, pace=pace if goes_on else None, **pace(rows))
-    return (points,) if closed is None else (points, closed)
-
-
-def wants_series(problem: Problem) -> bool:
-    """Tell whether a series of the loss may serve, as the correction or as a member: not beside categories alone."""
-    if not problem.extended:
-        return True
-    category = set() if problem.design is None else set(problem.design.private)
-    own = [block for block in problem.blocks if not set(block.columns) <= category]
-    return len(own) > 1
+    how = {
+        "near": draws,
+        "far": draws,
+        "draws": draws,
+        "clip": kind.clip,
+        "paired": False,
+        "nullable": problem.nullable,
+    }
+    return SignedPoints(problem.model, problem.units, (kind,), problem.blocks, **how)
 
 
 def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> tuple[Any, ...]:
     model, units = problem.model, problem.units
     if is_smooth(problem):
         assert isinstance(model, LinearModel)
-        fades = (*(Fade(length, ROUNDING) for length in FADES), Extension())
-        pace: Any = partial(_pairs, rate=rate, dim=units.dim, thrift=thrift)
-        smooth = Laplacian(model, units, fades, pace=pace, **pace(rows))
-        pace = partial(_draws, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
+        pace: Any = partial(pair_pace, rate=rate, dim=units.dim, thrift=thrift)
+        smooth = Laplacian(model, units, smooth_fades(), pace=pace, **pace(rows))
+        pace = partial(draw_pace, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
         zero = SignedPoints(model, units, (Zero(),), pace=pace, **pace(rows))
         return (zero, smooth) if rate else (smooth,)
     if rate == 0 and (degree := _polynomial(problem)):
@@ -249,23 +202,9 @@ def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> t
     _need_rate(problem, f"{model.loss.name} loss" + ("" if problem.design is None else " with this design"))
     # in one dimension draws are stratified by size, and few suffice
     bounds, enough = ((8, 40), 2e4) if units.dim == 1 else ((4, 100), 1e5)
-    pace = partial(_draws, bounds=bounds, enough=enough, share=2, thrift=thrift)
-    extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
+    pace = partial(draw_pace, bounds=bounds, enough=enough, share=2, thrift=thrift)
     goes_on = getattr(model.loss, "smooth", False)  # others have no update, and spread their draws evenly
-    return (SignedPoints(model, units, extensions, pace=pace if goes_on else None, **pace(rows)),)
-
-
-def _pairs(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
-    """Return how many draws of the smooth form records get, of which so many came so far, and if they are pairs."""
-    count = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
-    return {"count": count, "paired": rows <= 200_000 or rate > 0.05 or dim == 1}
-
-
-def _draws(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
-    """Return how many signed draws records get, of which so many came so far: near the box, and a share of it far."""
-    least = min(4, bounds[0])
-    near = int(max(least, np.clip(enough / rows, *bounds) / thrift))
-    return {"near": near, "far": max(least // share, near // share, 1)}
+    return (SignedPoints(model, units, drawn_extensions(), pace=pace if goes_on else None, **pace(rows)),)
 
 
 def _drawn(problem: Problem, extension: str | Extension, draws: int) -> SignedPoints:

@@ -221,7 +221,9 @@ def _few_points(problem: Problem) -> SignedPoints:
     """Return a correction with few points a record, clipped."""
     if problem.units.exact_rate is None:
         blocks, missing = problem.blocks, problem.nullable
-        return SignedPoints(problem.model, problem.units, (Extension(),), blocks, near=2, far=2, draws=2, nullable=missing)
+        return SignedPoints(
+            problem.model, problem.units, (Extension(),), blocks, near=2, far=2, draws=2, nullable=missing
+        )
     return SignedPoints(problem.model, problem.units, near=2, far=2)
 
 

@@ -35,7 +35,8 @@ from versadp.losses import as_loss
 from versadp.models.basis import with_basis
 from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import place_of, serves
-from versadp.models.methods import METHODS, forms_of, wants_series
+from versadp.models.members import wants_series
+from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
 from versadp.models.rehearsal import STEADY_FROM
 from versadp.models.report import Answer, results
