@@ -36,6 +36,7 @@ from versadp.losses import as_loss
 from versadp.models.basis import with_basis
 from versadp.models.coarse import refuse_coarse
 from versadp.models.expanding import place_of, serves
+from versadp.models.members import wants_series
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
 from versadp.models.projecting import projectable, refuse_large
@@ -291,7 +292,11 @@ def _problem(state: State, study: Study, loss: Any) -> tuple[Problem, Records]:
     """Return the problem of the new records, in the units of the state, and a part of them."""
     free = state.extension is None and state.method in {"efficient", "naive"}
     known = Known(state.levels, state.response)
-    problem = make_problem(study.release, study.formula, loss, study.weights, None, free=free, known=known)
+    # states of fits of several blocks were made by one closed form before there were members
+    extend = len(state.members) > 1
+    problem = make_problem(
+        study.release, study.formula, loss, study.weights, None, free=free, known=known, extend=extend
+    )
     if problem.names != state.names or not hasattr(problem.model, "loss"):
         raise ParameterError("the state has other coefficients than its formula", hint=AGAIN)
     if state.basis is not None:
@@ -315,6 +320,7 @@ def _problem(state: State, study: Study, loss: Any) -> tuple[Problem, Records]:
 def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) -> tuple[Problem, Family, Renewed]:
     """Return the update; a series is made again if the estimate leaves where it was made for."""
     free = state.extension is None and state.method == "efficient" and state.degrees is None
+    free = free and wants_series(problem)
     place, theta, law = place_of(problem, sample) if free else None, state.kept.theta, None
     for _ in range(ROUNDS):
         if place is not None:
