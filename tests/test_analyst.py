@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from versadp.cli import main
 
-PAGE = Path(__file__).parent.parent / "docs" / "analyst.md"
+PAGE = Path(__file__).parent.parent / "docs" / "tutorials" / "analyst.md"
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import versadp as vdp
 
 ROOT = Path(__file__).parent.parent
@@ -16,11 +14,11 @@ README = (ROOT / "README.md").read_text()
 def test_code_blocks_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) >= 6
+    assert len(blocks) >= 4
     names = {}
     for number, block in enumerate(blocks):
         exec(compile(block, f"README block {number}", "exec"), names)
-    assert "assume that they can be recognised" in capsys.readouterr().out
+    assert "Among 10,000 records in an order that tells nothing" in capsys.readouterr().out
 
 
 def test_examples_of_the_guide_run(capsys):
@@ -30,17 +28,6 @@ def test_examples_of_the_guide_run(capsys):
         exec(compile(block, f"CONTRIBUTING block {number}", "exec"), names)
     assert len(blocks) == 3
     assert "kept with probability 0.5" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("page", ["planning", "networks"])
-def test_examples_of_pages_run(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(), flags=re.DOTALL)
-    names = {"__name__": page}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"{page} block {number}", "exec"), names)
-    assert blocks
-    assert capsys.readouterr().out
 
 
 def test_make_commands_exist():

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from versadp import Bounded, Categorical, Dates, Omitted, Public, Schema
-from versadp.errors import SchemaError
+from versadp import Bounded, Categorical, Dates, Mechanism, Omitted, Public, Schema
+from versadp.errors import ParameterError, SchemaError
 
 NAN, INF = float("nan"), float("inf")
 SCHEMA = Schema(
@@ -261,3 +261,58 @@ def test_a_schema_of_nothing_but_omitted_columns_is_none():
     for text in ('[columns.a]\ntype = "omitted"\nlower = 1', '[columns.a]\ntype = "public"\nnullable = true'):
         with pytest.raises(SchemaError, match="needs just"):
             Schema.from_toml_text(text)
+
+
+# several rows per person ----------------------------------------------------------------------------------------------
+
+
+def test_rows_per_person_comes_back_from_every_form():
+    schema = Schema({"age": Bounded(18, 90)}, id="pid", rows_per_person=3, population="patients")
+    assert schema.rows_per_person == 3
+    assert SCHEMA.rows_per_person == 1
+    assert schema != Schema({"age": Bounded(18, 90)}, id="pid")
+    assert hash(schema) != hash(Schema({"age": Bounded(18, 90)}, id="pid"))
+    for again in (
+        Schema.from_dict(schema.to_dict()),
+        Schema.from_toml_text(schema.to_toml()),
+        pickle.loads(pickle.dumps(schema)),
+    ):
+        assert again == schema
+        assert again.rows_per_person == 3
+    assert pickle.loads(pickle.dumps(schema)).population == "patients"
+    assert "rows_per_person=3" in repr(schema)
+
+
+def test_one_row_per_person_is_not_written_and_may_be_said():
+    assert "rows_per_person" not in str(SCHEMA.to_dict()) + SCHEMA.to_toml() + repr(SCHEMA)
+    assert Schema.from_dict(SCHEMA.to_dict() | {"rows_per_person": 1}) == SCHEMA
+    assert Schema({"age": Bounded(18, 90)}, rows_per_person=1).id is None
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.0, 2.5, True, "2", None, 1001, NAN])
+def test_rows_per_person_is_a_whole_number_from_one_on(rows):
+    with pytest.raises(SchemaError, match="whole number from 1"):
+        Schema({"age": Bounded(18, 90)}, id="pid", rows_per_person=rows)
+    with pytest.raises(SchemaError, match="whole number from 1"):
+        Schema.from_dict(SCHEMA.to_dict() | {"rows_per_person": rows})
+
+
+def test_several_rows_per_person_need_an_id():
+    with pytest.raises(SchemaError, match="which rows are one person's") as caught:
+        Schema({"age": Bounded(18, 90)}, rows_per_person=2)
+    assert "id =" in str(caught.value)
+    with pytest.raises(SchemaError, match="which rows are one person's"):
+        Schema.from_toml_text('rows_per_person = 2\n[columns.age]\ntype = "bounded"\nlower = 1\nupper = 2\n')
+
+
+def test_rows_per_person_is_among_the_parameters_of_the_noise():
+    one, two = (Mechanism(Schema({"age": Bounded(18, 90)}, id="pid", rows_per_person=k), scale=1.0) for k in (1, 2))
+    assert one != two
+    assert one.parameters == Mechanism(Schema({"age": Bounded(18, 90)}, id="pid"), scale=1.0).parameters
+    assert Mechanism.from_json(two.to_json()) == two
+    for version in (1, 2, 3):
+        with pytest.raises(ParameterError, match="version 4"):
+            two.in_version(version)
+        data = one.in_version(version).to_dict()
+        with pytest.raises(SchemaError, match="before version 4"):
+            Mechanism.from_dict(data | {"schema": data["schema"] | {"rows_per_person": 2}})

@@ -40,9 +40,12 @@ if TYPE_CHECKING:
     from versadp.release.files.finalize import finalize
     from versadp.release.files.queries import sql
     from versadp.release.files.release import release_file
+    from versadp.release.files.sign import sign
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release, load
     from versadp.release.target.calibrate import calibrate
+    from versadp.reporting.dossier import dossier
     from versadp.reporting.planner import planner
     from versadp.reporting.report import report
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
@@ -55,6 +58,7 @@ _HOME = {
     "Public": "versadp.schema",
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
+    "Metadata": "versadp.release.folder.metadata",
     "Results": "versadp.inference",
     "HuberRegressor": "versadp.models.learners.regressors",
     "LinearRegression": "versadp.models.learners.regressors",
@@ -78,11 +82,13 @@ _HOME = {
     "rehearse": "versadp.models.planning.rehearsal",
     "release_file": "versadp.release.files.release",
     "report": "versadp.reporting.report",
+    "dossier": "versadp.reporting.dossier",
     "draft_schema": "versadp.release.files.draft",
     "example": "versadp.models.example",
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.models.fit",
     "fresh_key": "versadp.noise.words",
+    "sign": "versadp.release.files.sign",
     "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
     "update": "versadp.models.update",
@@ -99,6 +105,7 @@ __all__ = [
     "LogisticRegression",
     "MEstimator",
     "Mechanism",
+    "Metadata",
     "Omitted",
     "PoissonRegressor",
     "Public",
@@ -114,6 +121,7 @@ __all__ = [
     "corrected_score",
     "corrected_scorer",
     "describe",
+    "dossier",
     "draft_schema",
     "engine",
     "errors",
@@ -130,6 +138,7 @@ __all__ = [
     "rehearse",
     "release_file",
     "report",
+    "sign",
     "sql",
     "summary_col",
     "update",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 MOST_SHOWN = 30
 
@@ -125,12 +125,34 @@ class ClampedWarning(VersadpWarning):
     """Values outside the declared bounds were moved to the nearest bound."""
 
 
+class RowsLeftOutWarning(VersadpWarning):
+    """Rows of people who have more of them than are kept were left out."""
+
+
 class UselessWarning(VersadpWarning):
     """Under this noise so many records tell no mean of any column within a tenth of its range."""
 
 
 class DeltaWarning(VersadpWarning):
     """Delta is at least one over the number of records: it allows some people to be given away entirely."""
+
+
+def together(problems: Sequence[DataError]) -> DataError:
+    """Return one error that lists several problems of a table, a line each; a single one as it is.
+
+    Examples
+    --------
+    >>> print(together([DataError("column 'a' holds text", hint="convert it"), DataError("missing columns: 'b'")]))
+    2 problems:
+      column 'a' holds text
+      missing columns: 'b'
+      hint: convert it
+    """
+    if len(problems) == 1:
+        return problems[0]
+    lines = "".join(f"\n  {problem.message}" for problem in problems)
+    hints = dict.fromkeys(problem.hint for problem in problems if problem.hint)
+    return DataError(f"{len(problems)} problems:{lines}", hint="\n        ".join(hints) or None)
 
 
 def near(name: object, known: Iterable[str]) -> str:

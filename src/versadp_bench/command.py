@@ -10,6 +10,8 @@ import click
 from versadp.display.tables import FORMATS, render
 from versadp_bench import categories, cluster, estimation, files, foundation, privacy, windows
 from versadp_bench.accuracy import ROWS, accuracy_table
+from versadp_bench.alternatives import violations
+from versadp_bench.cells import CELLS
 from versadp_bench.coverage.regimes import REGIMES
 from versadp_bench.coverage.running import FULL
 from versadp_bench.coverage.table import coverage_plan, coverage_table
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
 
 _ROOMS = (foundation, privacy, estimation, windows, categories, files, cluster)
 BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BENCHMARKS.items()}
-ACCURACY, COVERAGE, SCALING = "accuracy", "coverage", "scaling"
-TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES}
+ACCURACY, COVERAGE, SCALING, ALTERNATIVES = "accuracy", "coverage", "scaling", "alternatives"
+TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES, ALTERNATIVES: CELLS}
 THINNED = 20
 _ENGINES = "processes, serial, dask or dask://host:port"
 
 
 @click.command(epilog="Example: versadp bench")
-@click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), ACCURACY, COVERAGE, SCALING]))
+@click.argument("names", nargs=-1, type=click.Choice([*sorted(BENCHMARKS), *TABLES, SCALING]))
 @click.option("--reps", type=click.IntRange(2), default=THINNED, show_default=True, help="Replications of a row.")
 @click.option("--row", "rows", multiple=True, metavar="ROW", help="A row of the table; default: all.")
 @click.option(
@@ -59,6 +61,9 @@ def bench(
     `versadp bench coverage` holds the intervals of many regimes against the truth; in full with --reps 200, when rows
     outside their limits are run again with 1,000 fresh replications.
 
+    `versadp bench alternatives` fits sixty models by default and by public alternatives, and prints where the
+    default is worse.
+
     `versadp bench scaling` releases and fits files of more and more rows: how cost grows.
     """
     met = True
@@ -75,6 +80,10 @@ def bench(
         table = coverage_table(coverage_plan(chosen[COVERAGE], reps, again), out, engine)
         click.echo(render(table.coefficients if each else table.rows, style))
         met = table.met
+    if ALTERNATIVES in names and (chosen[ALTERNATIVES] or not rows):
+        worse = list(violations(chosen[ALTERNATIVES] or list(CELLS), reps, engine))
+        click.echo(render(worse, style) if worse else "the default is nowhere worse than an alternative")
+        met = met and not worse
     if SCALING in names:
         click.echo(render(list(map(_say_done, scaling_table(most))), style))
     speed = [name for name in names or sorted(BENCHMARKS) if name in BENCHMARKS]

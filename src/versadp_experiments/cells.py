@@ -1,7 +1,7 @@
 """The cells of the paper's tables: what was drawn, what was estimated, under which noise.
 
 Two readings of every table: `"stated"`, what the paper's text says, and `"found"`, what gives its printed figures
-(`docs/findings.md` has the evidence):
+(`docs/measured/findings.md` has the evidence):
 
 | table | stated | found |
 |---|---|---|

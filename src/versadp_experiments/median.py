@@ -7,8 +7,9 @@ With r = y - b0 - x'b, twice the check loss is |r|:
 
 rho is the kernel-smoothed absolute value (a normal kernel, as in their paper); X2 carries SL noise of covariance
 lambda², so r carries Laplace noise of variance lambda² |b|², and subtracting half of it times the second derivative
-undoes it in expectation. The bandwidth h = BANDWIDTH lambda n^(-1/3) fits the printed figures (`docs/findings.md`).
-DR has kinks and many local minima; what is reported is where a bounded quasi-Newton method stops from 0.
+undoes it in expectation. The bandwidth h = BANDWIDTH lambda n^(-1/3) fits the printed figures
+(`docs/measured/findings.md`). DR has kinks and many local minima; what is reported is where a bounded quasi-Newton
+method stops from 0.
 """
 
 from __future__ import annotations

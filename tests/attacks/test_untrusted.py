@@ -13,7 +13,7 @@ import pytest
 
 import versadp as vdp
 from versadp.auditing.order import groups_hold, recount_alike
-from versadp.errors import ParameterError, ReleaseError, SchemaError
+from versadp.errors import EstimationError, ParameterError, ReleaseError, SchemaError
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
 from versadp.models.state import State
@@ -255,3 +255,39 @@ def test_a_state_that_asks_for_many_draws_is_refused_before_anything_is_drawn(tm
         (tmp_path / "state.json").write_text(json.dumps(data | {"draws": draws}))
         with pytest.raises(ParameterError, match="draws per record"):
             State.load(tmp_path / "state.json")
+
+
+@pytest.mark.parametrize("degrees", [[100, 100], [49, 2], [80, 75]])
+def test_a_state_that_asks_for_high_degrees_is_refused_before_anything_is_undone(tmp_path, degrees):
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"age": rng.uniform(1, 2, 4000), "size": rng.uniform(1, 2, 4000)})
+    people["y"] = np.log(people["age"] * people["size"])
+    schema = vdp.Schema({"age": vdp.Bounded(1, 2), "size": vdp.Bounded(1, 2), "y": vdp.Public()})
+    mech = vdp.Mechanism(schema, noise={("age", "size"): vdp.noise.Window(epsilon=12)})
+    key = bytes(range(32))
+    vdp.fit(mech.release(people, key=key), "y ~ np.log(age*size)").save_state(tmp_path / "state.json")
+    new = mech.release(people + 0.0, key=bytes(range(1, 33)))
+    data = json.loads((tmp_path / "state.json").read_text())
+    assert len(data["degrees"]) == 2
+    vdp.update(tmp_path / "state.json", new)
+    (tmp_path / "state.json").write_text(json.dumps(data | {"degrees": degrees}))
+    with pytest.raises(ParameterError, match="more than can be undone"):
+        vdp.update(tmp_path / "state.json", new)
+    # degrees in a state of a score that is not projected
+    vdp.fit(mech.release(people, key=key), "y ~ age + size").save_state(tmp_path / "state.json")
+    data = json.loads((tmp_path / "state.json").read_text())
+    (tmp_path / "state.json").write_text(json.dumps(data | {"degrees": [6, 6]}))
+    with pytest.raises((ParameterError, EstimationError)):
+        vdp.update(tmp_path / "state.json", new)
+
+
+def test_reading_a_mechanism_takes_work_in_proportion_to_its_columns(monkeypatch):
+    asked = []
+    private = vdp.Schema.private.fget
+    monkeypatch.setattr(vdp.Schema, "private", property(lambda schema: asked.append(1) or private(schema)))
+    names = [f"c{number}" for number in range(300)]
+    schema = vdp.Schema({name: vdp.Bounded(0, 1) for name in names})
+    text = vdp.Mechanism(schema, noise={name: vdp.noise.Window(1) for name in names}).to_json()
+    asked.clear()
+    vdp.Mechanism.from_json(text)
+    assert len(asked) < 10  # each looks at all columns

@@ -105,7 +105,7 @@ def test_reusing_noise_fails():
         {"n": 10},
         {"n": True},
         {"n": 1e6},
-        {"unit": "person"},
+        {"unit": "household"},
         {"confidence": 1.0},
         {"confidence": "0.9"},
         {"delta": True},

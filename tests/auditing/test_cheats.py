@@ -1,7 +1,7 @@
 """What a claim about the worst pair of records does not notice, and the audit does: `versadp_tests/cheats.py`.
 
 An audit of `ROWS` people at the default confidence finds each of these. The slow tests measure how often, and how often
-honest noise is accused; `docs/audit.md` has the figures.
+honest noise is accused; `docs/theory/audit.md` has the figures.
 """
 
 from unittest.mock import patch

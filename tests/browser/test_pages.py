@@ -57,6 +57,35 @@ def hostile(tmp_path_factory):
     return place
 
 
+PAPERS = ("label", "notice", "annex")
+
+
+def papers_of(schema, table, texts, place):
+    """Return the folder with the dossier of a release, at the place given."""
+    release = vdp.calibrate(schema, epsilon=1, delta=1e-6, shuffled=len(table)).release(table)
+    release.save(place / "released", metadata=vdp.Metadata(**texts))
+    vdp.dossier(place / "released", place / "papers")
+    return place / "papers"
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory):
+    """Return the dossier of the demo's release, with long texts."""
+    texts = dict.fromkeys(("purpose", "covers", "rationale"), "Words that explain something at length. " * 45)
+    texts |= dict.fromkeys(("title", "curator", "contact"), "A rather long line of text " * 6)
+    return papers_of(demo.SCHEMA, demo.people(20_000), texts, tmp_path_factory.mktemp("papers"))
+
+
+@pytest.fixture(scope="module")
+def hostile_papers(tmp_path_factory):
+    """Return the dossier of a release whose publisher and columns are an enemy's."""
+    names = [NAME, "</title><img src=x onerror=alert(2)>"]
+    texts = dict.fromkeys(("title", "curator", "contact", "purpose", "covers", "rationale"), f"</style>{NAME}<svg>")
+    schema = vdp.Schema({name: vdp.Categorical(["a", "b"]) for name in names})
+    table = pd.DataFrame({name: ["a", "b"] * 1000 for name in names})
+    return papers_of(schema, table, texts, tmp_path_factory.mktemp("hostile"))
+
+
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
     place = tmp_path_factory.mktemp("pages") / "plan.html"
@@ -131,6 +160,49 @@ def test_report_on_paper(browser, report):
     look = "[getComputedStyle(document.querySelector('nav')).display, getComputedStyle(document.body).backgroundColor]"
     assert page.evaluate(look) == ["none", "rgb(255, 255, 255)"]
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_wide_tables_show_that_they_scroll(browser, report):
+    page, _ = opened(browser, report)
+    look = "[...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth)"
+    wide = page.evaluate(f"{look}.map(each => getComputedStyle(each).backgroundImage)")
+    assert bool(wide) >= (page.viewport_size["width"] < 1000)  # there are some on a phone
+    assert all("gradient" in each for each in wide)
+    assert page.evaluate(f"{look}.every(each => each.tabIndex == 0 && getComputedStyle(each).scrollbarWidth == 'thin')")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_papers(browser, papers, name):
+    page, told = opened(browser, papers / f"{name}.html")
+    assert told == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert faults(page) == []
+    assert page.evaluate("document.scripts.length") == 0
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_papers_on_paper(browser, papers, name):
+    page, _ = opened(browser, papers / f"{name}.html")
+    pages = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "12mm")).count(
+        b"/Type /Page\n"
+    )
+    assert pages == 1 if name == "label" else 1 <= pages <= 4
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.set_viewport_size({"width": 700, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_hostile_papers_do_nothing(browser, hostile_papers, name):
+    page, told = opened(browser, hostile_papers / f"{name}.html")
+    page.on("dialog", lambda dialog: told.append(dialog.message))
+    page.wait_for_timeout(200)
+    assert told == []
+    assert (
+        page.evaluate("document.scripts.length + document.images.length + document.querySelectorAll('svg').length") == 0
+    )
+    assert NAME in page.inner_text("body")
 
 
 def test_first_page_of_the_site(browser, site):

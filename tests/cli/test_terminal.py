@@ -129,7 +129,7 @@ def test_completion(shell):
 
     complete = get_completion_class(shell)(main, {}, "versadp", "_VERSADP_COMPLETE")
     assert "_VERSADP_COMPLETE" in complete.source_template % complete.source_vars()
-    assert f"_VERSADP_COMPLETE={shell}_source" in (DOCS / "terminal.md").read_text(encoding="utf-8")
+    assert f"_VERSADP_COMPLETE={shell}_source" in (DOCS / "guides" / "terminal.md").read_text(encoding="utf-8")
     assert [each.value for each in complete.get_completions([], "rep")] == ["report", "reproduce"]
     assert "--epsilon" in [each.value for each in complete.get_completions(["release"], "--ep")]
 

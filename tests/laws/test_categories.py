@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from versadp import Public, Schema
-from versadp.correction import Drawn, FormulaModel, MultinomialModel, Records, ShareModel, as_stratified
+from versadp.correction import FormulaModel, MultinomialModel, Records, ShareModel, SignedPoints, as_stratified
 from versadp.formula.design import make_design
 from versadp.losses import Check, Hinge, Huber, Logistic, Multinomial, Poisson, Share, Squared
 from versadp.losses.expansion import Expansion
 from versadp.noise import Response, Window
-from versadp.noise.points import How
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical
 
@@ -210,7 +209,7 @@ def test_points_over_levels(loss, formula, partition):
     model = replace(model, bandwidth=0.3 if loss.kinked else 0.0)
     for keep in (1.0, 1.02):
         wrong = tuple(_spoilt(block, keep) for block in blocks)
-        form = Drawn(model, units, wrong, How(3))
+        form = SignedPoints(model, units, blocks=wrong, draws=3)
         errors = []
         for record in RECORDS:
             score, _, theta = expected(form, blocks, record, units, response=model.design.response == -1)
@@ -237,7 +236,7 @@ def test_multinomial_scores(partition):
     used = tuple(block.part({"g", "h"}) for block in blocks if set(block.columns) & {"g", "h"})
     units = Units.plain({name: {"g": (0.0, 2.0), "h": (0.0, 1.0)}[name] for block in used for name in block.columns})
     model = MultinomialModel(Multinomial("b"), design, ("b", "a", "c"), units)
-    form = Drawn(model, units, used, How(3))
+    form = SignedPoints(model, units, blocks=used, draws=3)
     for g, h in product(range(3), range(2)):
         record = {"g": float(g), "h": float(h)}
         score, bend, theta = expected(form, used, record, units)
@@ -255,7 +254,7 @@ def test_shares(missing):
     units = Units.plain({"g": (0.0, 2.0)})
     levels = (*LEVELS, None) if missing else LEVELS
     model = ShareModel(Share("g", missing), levels, True, units)
-    form = Drawn(model, units, (block,), How(3), () if missing else ("g",))
+    form = SignedPoints(model, units, blocks=(block,), draws=3, nullable=() if missing else ("g",))
     for code in (0.0, 2.0, np.nan):
         score, _, theta = expected(form, (block,), {"g": code}, units)
         own = [np.isnan(code) if level is None else LEVELS.index(level) == code for level in levels]

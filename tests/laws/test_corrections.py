@@ -16,7 +16,7 @@ from versadp.correction import (
     LinearModel,
     RecordModel,
     Records,
-    Signed,
+    SignedPoints,
 )
 from versadp.losses import Check, Custom, Hinge, Huber, Logistic, Poisson, Squared
 from versadp.noise import Damped, Extension, Fade, Zero, ZeroInflatedSymmetricLaplace
@@ -54,11 +54,11 @@ FADES = (Fade(0.15, 0.1), Fade(0.5, 0.1), Fade(1.5, 0.1), Extension())
 def forms(loss, at=None, model=None):
     at, model = at or units(), model or model_of(loss)
     out = {
-        "draws, clipped": Signed(model, at, (Zero(), Fade(0.3), Fade(1.0), Extension()), near=4, far=2),
-        "draws, plain": Signed(model, at, (Damped(2.0),), clip=False, near=3, far=3, paired=False),
+        "draws, clipped": SignedPoints(model, at, (Zero(), Fade(0.3), Fade(1.0), Extension()), near=4, far=2),
+        "draws, plain": SignedPoints(model, at, (Damped(2.0),), clip=False, near=3, far=3, paired=False),
     }
     if loss.name != "poisson":  # its plain forms have no variance here, which no law can be tested against
-        out["drcl"] = Signed(model, at, (Extension(),), clip=False, near=1, far=1, paired=False)
+        out["drcl"] = SignedPoints(model, at, (Extension(),), clip=False, near=1, far=1, paired=False)
         out["analytic"] = Analytic(model, at)
     if loss.smooth:
         out["fades"] = Laplacian(model, at, FADES, count=2)
@@ -121,7 +121,7 @@ def test_a_wrong_exact_rate_is_rejected(form):
 
 
 def test_the_naive_score_is_rejected():
-    naive = Signed(model_of(Logistic()), units(), (Extension(),), clip=False, second=False)
+    naive = SignedPoints(model_of(Logistic()), units(), (Extension(),), clip=False, second=False)
     assert np.abs(t_scores(naive, Logistic())).max() > 5
 
 
@@ -139,14 +139,14 @@ def test_huber_in_the_laplacian_form_is_rejected():
 
 def test_means_and_users_losses():
     record = RecordModel(Squared(), lambda x: np.abs(np.sin(5 * x[:, 0])), tuple("abc"), units())
-    part = Signed(record, units(), (Zero(), Fade(1.0), Extension()), near=4, far=2)
+    part = SignedPoints(record, units(), (Zero(), Fade(1.0), Extension()), near=4, far=2)
     assert np.abs(t_scores(part, Squared(), model=record)).max() < 5
 
     def own(x, theta):
         return np.logaddexp(0, x[:, 0] * theta[0] + theta[1])
 
     custom = CustomModel(Custom(own), 2, tuple("abc"), units())
-    part = Signed(custom, units(), (Zero(), Extension()), near=4, far=2)
+    part = SignedPoints(custom, units(), (Zero(), Extension()), near=4, far=2)
     assert np.abs(t_scores(part, Squared(), model=custom)).max() < 5
 
     def smooth(x, theta):

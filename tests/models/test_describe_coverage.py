@@ -78,4 +78,4 @@ def test_intervals_cover_over_twenty_distributions(kind):
     # taken together they are near their level; quantiles of whole numbers hold the truth more often
     smooth = table.loc[[name for name in table.index if name not in WHOLE]]
     assert (smooth.mean() > 0.92).all(), smooth.to_string()
-    assert (smooth[["mean", "sd"]].mean() < 0.985).all(), smooth.to_string()  # of quantiles see docs/describe.md
+    assert (smooth[["mean", "sd"]].mean() < 0.985).all(), smooth.to_string()  # of quantiles see docs/theory/describe.md

@@ -239,7 +239,7 @@ def test_decoder_variances_by_rule(epsilon, mean, square):
 
 
 def test_the_table_in_the_docs_is_what_the_rule_predicts():
-    text = (Path(__file__).parents[2] / "docs" / "calibration.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "theory" / "calibration.md").read_text()
     rows = re.findall(r"^\| (\d+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text, re.MULTILINE)
     assert len(rows) >= 7
     for dim, epsilon, *shown in rows:

@@ -123,9 +123,9 @@ def test_a_record_of_many_blocks():
         blocks = [randomized_response(k, p) for k, p in zip((2, 4, 5), keep, strict=True)]
         return compose(zero_inflated(symmetric_laplace(5, knob), 0.001), *blocks)
 
-    start = time.perf_counter()
+    start = time.process_time()
     knob = solve_parameter(record, target(4.0, 0.01), 1e-3, 20.0)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert record(knob).delta(4.0) <= 0.01 < record(knob * (1 + 1e-7)).delta(4.0)
 
 

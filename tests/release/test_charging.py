@@ -1,4 +1,4 @@
-"""One charging rule for every sequence of intakes, against all that can be true (`docs/charging.md`)."""
+"""One charging rule for every sequence of intakes, against all that can be true (`docs/theory/charging.md`)."""
 
 import tempfile
 from itertools import combinations, product

@@ -250,9 +250,6 @@ def test_reserved_fields_are_read_at_their_neutral_value_only():
         data["schema"]["columns"][place] |= change
         with pytest.raises(vdp.errors.SchemaError, match="newer versadp"):
             vdp.Mechanism.from_dict(data)
-    for rows in (2, True, "1"):
-        with pytest.raises(vdp.errors.SchemaError, match="newer versadp"):
-            vdp.Schema.from_dict(MECH.schema.to_dict() | {"rows_per_person": rows})
 
 
 KNOWN_LAW = (  # the window on age, byte by byte: see docs/format.md

@@ -367,3 +367,40 @@ def test_intervals_of_the_newest_edition_cover(place):
         low, high = vdp.fit(out, "y ~ x").conf_int()["x"]
         covered += low <= 2 <= high
     assert covered >= 34  # a binomial of 40 and 0.95 is below with probability 0.003
+
+
+# metadata and signatures ---------------------------------------------------------------------------------------------
+
+
+def test_an_edition_says_what_the_one_before_it_said_or_what_is_given(place):
+    first = release_file(
+        place / "one.parquet", place / "other", MECH, state=place / "own", metadata=vdp.Metadata("Wave 1")
+    )
+    second = release_file(place / "two.parquet", None, MECH, edition_of=place / "other", state=place / "own")
+    assert second.metadata.title == first.metadata.title == "Wave 1"
+    assert (first.metadata.earlier, second.metadata.earlier) == (0, 1)
+    people(shift=0.2).to_parquet(place / "three.parquet")
+    given = vdp.Metadata("Wave 3")
+    third = release_file(
+        place / "three.parquet", None, MECH, edition_of=place / "other", state=place / "own", metadata=given
+    )
+    assert third.metadata.title == "Wave 3"
+
+
+def test_editions_of_a_signed_release_are_signed(place):
+    assert not (edition(place, "two").edition, (place / "out" / "edition-0002" / "manifest.sig").exists())[1]
+    key = vdp.sign(place / "out")
+    for number in (1, 2):
+        assert vdp.load(place / "out", number, trusted=key).edition == number
+    people(shift=0.2).to_parquet(place / "three.parquet")
+    append_file(place / "out", place / "three.parquet", again="charge")
+    assert vdp.load(place / "out", trusted=key).edition == 3
+    people(N, N + 100).to_parquet(place / "more.parquet")
+    append_file(place / "out", place / "more.parquet")
+    vdp.load(place / "out").save(place / "copy")
+    for folder in ("out", "copy"):
+        assert len(vdp.load(place / folder, trusted=key)) == N + 100
+    (place / "out" / "edition-0003" / "manifest.sig").unlink()
+    with pytest.raises(ReleaseError, match="not signed"):
+        vdp.load(place / "out", trusted=key)
+    assert sorted(path.name for path in place.iterdir() if path.name.startswith(".")) == []

@@ -271,3 +271,35 @@ def test_another_server_needs_an_address(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(StoreError, match="cannot be reached"):
         Stored.at("s3://surveys/x").size()
+
+
+def test_a_signature_goes_into_the_store_and_is_checked_there(tmp_path):
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1)}, id="pid")
+    mechanism = vdp.Mechanism(schema, scale=0.2, exact_rate=0.2)
+    for name, first in (("one", 0), ("two", 50)):
+        pd.DataFrame({"pid": range(first, first + 50), "x": 0.5}).to_parquet(tmp_path / f"{name}.parquet")
+    out, home, place = tmp_path / "out", tmp_path / "state", "s3://surveys/signed"
+    vdp.release_file(tmp_path / "one.parquet", out, mechanism, state=home).save(place)
+    key = vdp.sign(out, state=home)
+    with pytest.raises(ReleaseError, match="not signed"):
+        vdp.load(place, trusted=key)
+    vdp.load(out).save(place)  # again: the signature alone is new
+    assert len(vdp.load(place, trusted=key)) == 50
+    vdp.append_file(out, tmp_path / "two.parquet", state=home)
+    seen = []
+
+    def watcher(name):
+        if name in {"part put", "signature put", "manifest put"}:
+            seen.append((name, len(vdp.load(place, trusted=key))))
+
+    checkpoints.watch(watcher)
+    try:
+        vdp.load(out).save(place)
+    finally:
+        checkpoints.unwatch(watcher)
+    assert seen == [("part put", 50), ("signature put", 50), ("manifest put", 100)]
+    vdp.load(place, trusted=key).save(tmp_path / "back")
+    assert vdp.load(tmp_path / "back", trusted=key).to_arrow().equals(vdp.load(out).to_arrow())
+    Stored.at(f"{place}/manifest.sig").put(b"x" * 5000)
+    with pytest.raises(ReleaseError, match="is not a signature"):
+        vdp.load(place, trusted=key)

@@ -233,7 +233,7 @@ def test_what_cannot_be_is_said_and_why():
     assert "epsilon" in risk[EACH].refused
     with pytest.raises(ParameterError, match="no mechanism"):
         vdp.plan(MIXED, epsilon=4)[LAPLACE]
-    for bad in ({}, {"epsilon": 4, "unit": "person"}, {"epsilon": -1}, {"epsilon": 4, "rows": 0}):
+    for bad in ({}, {"epsilon": 4, "unit": "household"}, {"epsilon": -1}, {"epsilon": 4, "rows": 0}):
         with pytest.raises(ParameterError):
             vdp.plan(MIXED, **bad)
 

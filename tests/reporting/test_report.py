@@ -299,3 +299,28 @@ def test_missing_values_and_dates(tmp_path):
     html = vdp.report(release, raw=table).html
     check_harmless(html)
     assert "1970-01-01 to 1970-04-30" in html
+
+
+def test_a_report_shows_what_the_publisher_says(release, tmp_path):
+    texts = ("title", "curator", "contact", "purpose")
+    plain = vdp.Metadata(**{name: f"the {name}" for name in texts}, covers="nobody asked")
+    release.save(tmp_path / "plain", metadata=plain)
+    page = Reading(vdp.report(tmp_path / "plain").html)
+    told = "".join(page.texts)
+    assert all(f"the {name}" in told for name in texts)
+    assert "2026-03-01" in told
+    assert "nobody asked" not in told
+    bare = "".join(Reading(vdp.report(release).html).texts)
+    assert "Publisher" not in bare
+    assert "Report on a private release" in bare
+
+
+def test_a_hostile_publisher_writes_text(release, tmp_path):
+    texts = dict(
+        zip(("title", "curator", "contact", "purpose"), [HOSTILE[0], HOSTILE[1], HOSTILE[2], LEVELS[0]], strict=True)
+    )
+    release.save(tmp_path / "hostile", metadata=vdp.Metadata(**texts))
+    page, before = Reading(vdp.report(tmp_path / "hostile").html), Reading(vdp.report(release).html)
+    assert page.tags == before.tags | {"dl", "dt", "dd"}
+    told = "".join(page.texts)
+    assert all(text in told for text in texts.values())

@@ -194,7 +194,7 @@ PYTHON = {
     "target epsilon large": _calibrate(epsilon=1000),
     "target epsilon none": _calibrate(epsilon=None),
     "target delta one": _calibrate(epsilon=4, delta=1.5),
-    "target unit": _calibrate(epsilon=4, unit="person"),
+    "target unit": _calibrate(epsilon=4, unit="household"),
     "target unit near": _calibrate(epsilon=4, unit="records"),
     "target noise": _calibrate(epsilon=4, noise="gaussian"),
     "target zil pure": _calibrate(epsilon=4, noise="zil"),

@@ -28,6 +28,7 @@ from versadp.auditing.order import groups_hold, order_holds
 from versadp.auditing.records import plain_path
 from versadp.errors import ParameterError
 from versadp.release.release import Release
+from versadp.release.target.person import PERSON, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +104,7 @@ class Audit:
     oddest: str = ""
     p_value: float = 1.0
     groups: bool | None = None
+    rows_per_person: int = 1
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED: the claim does not hold"
@@ -113,7 +115,18 @@ class Audit:
             f"  worst of all pairs of neighbours: {self.pair}, {self.n:,} releases of each\n"
             f"  epsilon at delta {self.delta:.6g}: {found} ({self.event})\n"
             f"  trade-off curve: {curve} (±{self.band:.3g} in both errors)\n"
-            f"  noise against its law: {self._law_words()}" + _ORDER_WORDS[self.order] + _GROUP_WORDS[self.groups]
+            f"  noise against its law: {self._law_words()}"
+            + _ORDER_WORDS[self.order]
+            + _GROUP_WORDS[self.groups]
+            + self._person_words()
+        )
+
+    def _person_words(self) -> str:
+        if self.rows_per_person == 1:
+            return ""
+        return (
+            f"\n  a person has up to {self.rows_per_person:,} rows: what is claimed for a person is the bound that"
+            "\n  follows from a record's, and how many rows somebody has is not protected"
         )
 
     def _law_words(self) -> str:
@@ -127,7 +140,7 @@ def audit(
     audited: Mechanism | Release,
     n: int = 1_000_000,
     *,
-    unit: str = "record",
+    unit: str | None = None,
     delta: float | None = None,
     confidence: float = 0.999,
     claim: PrivacyProfile | None = None,
@@ -138,7 +151,7 @@ def audit(
 
     Pairs of neighbouring records of all kinds are tried (opposite corners; far and near ones in the interior and off
     the grid; of an attribute every one in turn), and noise is held against its law: record by record, column by
-    column, row by row. `docs/audit.md` says what is found with which power.
+    column, row by row. `docs/theory/audit.md` says what is found with which power.
 
     Parameters
     ----------
@@ -148,8 +161,9 @@ def audit(
     n : int
         Releases of each record of the pair that is hardest to protect; the other pairs share as many, and so many
         people are released to look at the law.
-    unit : {"record", "attribute"}
-        How the two records differ.
+    unit : {"record", "attribute"}, optional
+        How the two records differ; by default in everything. What holds for a person with several rows follows from
+        what holds for a record (`versadp.privacy.group`), and is audited as such.
     delta : float, optional
         Where epsilon is bounded; by default where the claimed epsilon is 1, 2, 4, 8, and at delta's floor.
     confidence : float
@@ -178,6 +192,8 @@ def audit(
         raise ParameterError(f"{type(mechanism).__name__} cannot be audited", hint="give a Mechanism, or a Release")
     n = inputs.whole("n", n, FEWEST)
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
+    asked = unit_of(mechanism.schema, unit)
+    unit = "record" if asked == PERSON else asked
     profile = mechanism.privacy(unit) if claim is None else claim
     attacked = Claim(profile, _deltas(profile, delta))
     path = path or plain_path(mechanism)
@@ -189,6 +205,7 @@ def audit(
     results = [_audit(plan, pair, fewer if at else n) for at, pair in enumerate(pairs)]
     worst = max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
     passed = worst.passed and order is not False and groups is not False and (law is None or law.holds)
+    worst = replace(worst, rows_per_person=mechanism.schema.rows_per_person)
     return replace(worst, order=order, groups=groups, passed=passed, confidence=confidence, **_found(law))
 
 

@@ -77,7 +77,7 @@ def table_of(schema: Schema, records: Mapping[str, Array], public: NDArray[np.in
     shown = pa.array(np.zeros(n, np.int64) if public is None else public)
     columns: dict[str, Any] = released_columns(records, dict.fromkeys(schema.columns, shown), schema)
     if schema.id is not None:
-        columns[schema.id] = pa.array(np.arange(n))
+        columns[schema.id] = pa.array(np.arange(n) // schema.rows_per_person)
     return pa.table(columns)
 
 

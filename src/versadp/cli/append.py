@@ -29,6 +29,7 @@ from versadp.release.files.append import append_file
 )
 @click.option("--accept-weaker", is_flag=True, help="Add people although they guarantee less than the others.")
 @missing_people_option
+@click.option("--keep-rows", type=int, help="Keep at most so many rows of each person; the key chooses which.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished append and begin anew.")
 @engine_option
 @style_option
@@ -40,6 +41,7 @@ def append(folder: Path, more: Path | str, engine: str, style: str, **options: A
     with warnings.catch_warnings(record=True) as caught, bar("appending") as tell:
         warnings.simplefilter("always", vdp.errors.VersadpWarning)
         result = append_file(folder, more, engine=engine, progress=tell, **options)
+    several = vdp.load(folder).mechanism.schema.rows_per_person > 1
     for said in (*(warning.message for warning in caught), *result.notes):
         click.echo(f"versadp: {said}", err=True)
     if style != "text":
@@ -47,7 +49,7 @@ def append(folder: Path, more: Path | str, engine: str, style: str, **options: A
         click.echo(render([shown], style), nl=style == "json")
         return
     click.echo(
-        f"{result.new:,} people added, {result.skipped:,} were there already"
+        f"{result.new:,} {'rows' if several else 'people'} added, {result.skipped:,} were there already"
         + (f", {result.charged:,} released once more and charged" if result.charged else "")
     )
     if result.after == result.before:

@@ -39,7 +39,7 @@ def audit(
     thorough: bool,
     files: bool,
     edition: int | None,
-    unit: str,
+    unit: str | None,
     style: str,
 ) -> None:
     """Attack the mechanism of a release FOLDER (or of --schema) and report what it gives away.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="DIR", type=release_folder)
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--quantile", type=float, multiple=True, help="A quantile; several may be given. Default: quartiles.")
+@click.option("--column", multiple=True, help="Describe this column only; several may be given.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write histograms to a file.")
 @edition_option
 @engine_option
@@ -29,6 +30,7 @@ def describe(
     folder: Path | str,
     level: float,
     quantile: tuple[float, ...],
+    column: tuple[str, ...],
     plot: Path | None,
     edition: int | None,
     engine: str,
@@ -37,7 +39,8 @@ def describe(
     """Describe the columns of the release in DIR: means, spreads, quantiles, shares, correlations, corrected."""
     check_level(level, "--level")  # before the work
     given = {"quantiles": quantile} if quantile else {}
-    found: Description = vdp.describe(vdp.load(folder, edition), level=level, engine=engine, **given)
+    release = vdp.load(folder, edition)
+    found: Description = vdp.describe(release, level=level, columns=column or None, engine=engine, **given)
     if style == "json":
         click.echo(json.dumps(found.to_dict()))
     elif style == "csv":

@@ -27,6 +27,7 @@ _COMMANDS = {
     "audit": "versadp.cli.audit:audit",
     "demo": "versadp.cli.demo:demo",
     "describe": "versadp.cli.describe:describe",
+    "dossier": "versadp.cli.dossier:dossier",
     "finalize": "versadp.cli.finalize:finalize",
     "fit": "versadp.cli.fit:fit",
     "ledger": "versadp.cli.ledger:ledger",
@@ -35,6 +36,7 @@ _COMMANDS = {
     "release": "versadp.cli.release:release",
     "report": "versadp.cli.report:report",
     "schema": "versadp.cli.schema:schema",
+    "sign": "versadp.cli.sign:sign",
     "upload": "versadp.cli.upload:upload",
 }
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from versadp.display.tables import FORMATS
+from versadp.release.target.person import ALL_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from versadp.release.folder.metadata import Metadata
 
 
 class Place(click.Path):
@@ -45,11 +48,37 @@ engine_option = click.option(
 )
 unit_option = click.option(
     "--unit",
-    type=click.Choice(["record", "attribute"]),
-    default="record",
-    show_default=True,
-    help="Protect a whole record, or one attribute of it.",
+    type=click.Choice(ALL_UNITS),
+    help="Protect a person with all rows, a whole record (one row), or one attribute of it. "
+    "[default: record; person where the schema has rows_per_person above 1]",
 )
+
+
+_SAID = {
+    "title": "Name of the release.",
+    "curator": "Who is responsible for it.",
+    "contact": "Where people can ask about it.",
+    "purpose": "What it is for.",
+    "covers": "Who the people are.",
+    "rationale": "Why this level of privacy was chosen.",
+}
+
+
+def metadata_options(command: Any) -> Any:
+    """Add what a publisher says about a release; it stands in the manifest."""
+    for name, words in reversed(_SAID.items()):
+        command = click.option(f"--{name}", metavar="TEXT", help=f"For the manifest: {words[0].lower()}{words[1:]}")(
+            command
+        )
+    return command
+
+
+def said(options: dict[str, Any]) -> Metadata | None:
+    """Return what `metadata_options` read, if anything."""
+    from versadp.release.folder.metadata import Metadata
+
+    given = {name: options[name] for name in _SAID if options[name] is not None}
+    return Metadata(**given) if given else None
 
 
 def numbers(text: str) -> dict[str, Any] | float:

@@ -14,6 +14,7 @@ import versadp as vdp
 from versadp.cli.options import model_options, stated, style_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
+from versadp.release.target.person import unit_of
 from versadp.reporting.stops import RECORDS, around
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with sliders to a file.")
 @unit_option
 @style_option
-def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | None, **options: Any) -> None:
+def plan(schema: Path, unit: str | None, style: str, plot: Path | None, report: Path | None, **options: Any) -> None:
     """Show what meets a privacy target, side by side; or, with --formula, what a model's precision costs in privacy.
 
     With --formula and --target-se: the least epsilon. With --formula and --epsilon: standard errors and widths. With
@@ -64,6 +65,7 @@ def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | 
         return
     if options["target_se"]:
         raise vdp.errors.ParameterError("--target-se is about a model", hint='give --formula "y ~ age"')
+    unit = unit_of(columns, unit)
     common = {name: options[name] for name in ("shuffled", "rows") if options[name] is not None}
     plans = {label: vdp.plan(columns, unit=unit, **target, **common) for label, target in _targets(options).items()}
     if style == "text":
@@ -76,7 +78,7 @@ def plan(schema: Path, unit: str, style: str, plot: Path | None, report: Path | 
         _plot(plans, unit, plot)
 
 
-def _model(schema: vdp.Schema, unit: str, style: str, options: dict[str, Any]) -> None:
+def _model(schema: vdp.Schema, unit: str | None, style: str, options: dict[str, Any]) -> None:
     """Plan for a model."""
     if any(len(options[name]) > 1 for name in ("epsilon", "delta", "exact_rate")):
         raise vdp.errors.ParameterError("a plan for a model has one target")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,28 @@ from typing import Any
 import click
 
 import versadp as vdp
-from versadp.cli.options import Place, engine_option, missing_people_option, numbers, style_option, unit_option
+from versadp.cli.options import (
+    Place,
+    engine_option,
+    metadata_options,
+    missing_people_option,
+    numbers,
+    said,
+    style_option,
+    unit_option,
+)
 from versadp.display.progress import bar
 from versadp.display.tables import render
-from versadp.release.files.account import account
+from versadp.release.files.account import account, public_key
 from versadp.release.files.edition import check_place
 from versadp.release.files.release import AGAIN, release_file
 from versadp.release.files.sources import open_fitting
+from versadp.release.target.person import unit_of
 from versadp.release.target.usefulness import ADVICE, records_needed, useless
+
+_ASSUMED = (
+    "versadp: the schema has no id: each row is protected as another person (--one-row-per-person says that it is so)"
+)
 
 
 @click.command(epilog="Example: versadp release people.csv --schema schema.toml --out released --epsilon 4")
@@ -52,6 +67,8 @@ from versadp.release.target.usefulness import ADVICE, records_needed, useless
 )
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
+@click.option("--keep-rows", type=int, help="Keep at most so many rows of each person; the key chooses which.")
+@click.option("--one-row-per-person", is_flag=True, help="Without an id: everybody has one row; do not ask.")
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own, by population.")
 @click.option("--population", help="Who these people are: one ledger each. [default: the schema's, or `default`]")
 @click.option(
@@ -60,7 +77,9 @@ from versadp.release.target.usefulness import ADVICE, records_needed, useless
 @click.option("--budget-epsilon", type=float, help="What one person may be charged in all ...")
 @click.option("--budget-delta", type=float, help="... said when the state folder is first used.")
 @click.option("--accept-useless", is_flag=True, help="Release although no mean of any column would be known.")
+@click.option("--sign", is_flag=True, help="Sign the manifest; `versadp ledger --public-key` prints the key.")
 @click.option("--restart", is_flag=True, help="Give up an unfinished release and begin anew.")
+@metadata_options
 @unit_option
 @engine_option
 @style_option
@@ -75,7 +94,10 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
     check_place(out, edition_of)
     place, known = out or edition_of, isinstance(out, Path) and out.exists()
     before = None if edition_of is None else vdp.load(edition_of).edition
-    mechanism, target = _mechanism(vdp.Schema.from_toml(schema), options)
+    columns = vdp.Schema.from_toml(schema)
+    if not known and columns.id is None and not options["one_row_per_person"]:
+        _ask_for_one_row()
+    mechanism, target = _mechanism(columns, options)
     source = _source(data, options["query"], options["database"])
     if not known and not options["accept_useless"]:
         _refuse_useless(source, mechanism)
@@ -88,11 +110,14 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
             shuffle=not options["keep_order"],
             edition_of=edition_of,
             without_missing_people=options["without_missing_people"],
+            keep_rows=options["keep_rows"],
             state=options["state"],
             population=options["population"],
             again=options["again"],
             target=target,
             budget=_pair("budget-epsilon", "budget-delta", options["budget_epsilon"], options["budget_delta"]),
+            metadata=said(options),
+            sign=options["sign"],
             restart=options["restart"],
             engine=options["engine"],
             progress=tell,
@@ -107,8 +132,22 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
     else:
         where = place if edition_of is None else f"{place}, edition {made.edition}"
         click.echo(f"{len(made):,} records released to {where}\n\n{made.statement()}")
+    if options["sign"]:
+        click.echo(f"\nsigned; readers check it by the public key {public_key(place, state=options['state'])}")
     if options["again"] == "charge" or edition_of is not None:
         click.echo(f"\n{account(place, state=options['state']).sentence()}")
+
+
+def _ask_for_one_row() -> None:
+    """Ask whether one person can have several rows, which no id tells; without a terminal say what is assumed."""
+    if not sys.stdin.isatty():
+        click.echo(_ASSUMED, err=True)
+    elif click.confirm("The schema has no id. Can one person have several rows in these data?", err=True):
+        raise vdp.errors.SchemaError(
+            "one person can have several rows, and without an id each would be protected as another person",
+            hint='name the column that identifies people in the schema, and how many rows: id = "...", '
+            "rows_per_person = ...",
+        )
 
 
 def _refuse_useless(source: Any, mechanism: vdp.Mechanism) -> None:
@@ -163,4 +202,5 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
         shuffled=options["shuffled"],
         noise=options["noise"],
     )
-    return mechanism, (epsilon, delta or 0.0) if unit == "record" else None
+    # what is charged is the default unit's, so of another one a pair says nothing about it
+    return mechanism, (epsilon, delta or 0.0) if unit_of(schema, unit) == unit_of(schema, None) else None

@@ -17,16 +17,16 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 from versadp.correction.analytic import Analytic
 from versadp.correction.argument import argument_of
 from versadp.correction.blurred import Blurred, Blurs
+from versadp.correction.by_level import ByLevel, as_by_level
 from versadp.correction.complete import as_expanded
-from versadp.correction.drawn import Drawn
 from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
+from versadp.correction.points import Rows, SignedPoints
 from versadp.correction.projected import Projected
 from versadp.correction.projection import Projection
 from versadp.correction.separable import Separable, as_separable
-from versadp.correction.signed import Rows, Signed
 from versadp.correction.stencil import Stencil
 from versadp.correction.strata import Stratified, as_stratified
 from versadp.correction.streams import Streams
@@ -35,9 +35,9 @@ __all__ = [
     "Analytic",
     "Blurred",
     "Blurs",
+    "ByLevel",
     "CustomLaplacian",
     "CustomModel",
-    "Drawn",
     "Expanded",
     "FormulaModel",
     "IndexModel",
@@ -51,11 +51,12 @@ __all__ = [
     "Rows",
     "Separable",
     "ShareModel",
-    "Signed",
+    "SignedPoints",
     "Stencil",
     "Stratified",
     "Streams",
     "argument_of",
+    "as_by_level",
     "as_expanded",
     "as_linear",
     "as_separable",

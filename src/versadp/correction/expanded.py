@@ -218,7 +218,7 @@ class Expanded:
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return scores (n, G, p), and the Hessian."""
         score, bend = self.weighted_scores(seen, theta, hessian=hessian)
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+        return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
 
     def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""

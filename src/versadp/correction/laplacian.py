@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.model import CustomModel, LinearModel, Records
-    from versadp.correction.signed import Pace
+    from versadp.correction.points import Pace
     from versadp.noise.extension import Extension
     from versadp.noise.units import Units
 

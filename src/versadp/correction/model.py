@@ -16,6 +16,7 @@ import numpy as np
 from versadp.correction.kernel import add_scores, weighted_squares
 from versadp.engine.once import once
 from versadp.errors import ParameterError
+from versadp.formula.terms import Terms
 from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
@@ -258,8 +259,10 @@ class FormulaModel(IndexModel):
 
     Attributes
     ----------
+    change : array (p, p), optional
+        By which the design is multiplied first: from coefficients in units of the noise to those of the formula.
     basis : array (p, p), optional
-        By which the design is multiplied.
+        By which the design is multiplied then.
     coding : tuple of float
         A noisy response is `coding[0] + coding[1]` times the left side.
     """
@@ -272,6 +275,7 @@ class FormulaModel(IndexModel):
     tilt: Array | None = None
     basis: Array | None = None
     coding: tuple[float, float] = (0.0, 1.0)
+    change: Array | None = None
 
     def __post_init__(self) -> None:
         self.size = len(self.design.names)
@@ -279,13 +283,46 @@ class FormulaModel(IndexModel):
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:
         """Return the design and the response at points z."""
-        columns = columns_at(z, record, records, self.units) | levels_at(z, self.units, self._levels)
-        matrix = finite(self.design.matrix(columns))
-        if self.basis is not None:
-            matrix = matrix @ self.basis
+        apart = bool(self._levels) and None not in self.design.splits
+        columns = {}
+        if not apart or records.response is None:
+            columns = columns_at(z, record, records, self.units) | levels_at(z, self.units, self._levels)
+        matrix = finite(self._by_splits(z, record, records) if apart else self.design.matrix(columns))
+        matrix = self.moved(matrix)
         if records.response is None:
             return matrix, self.coding[0] + self.coding[1] * finite(self.design.response_at(columns))
         return matrix, records.response[record]
+
+    def moved(self, matrix: Array) -> Array:
+        """Return a design in the coefficients of the fit."""
+        for by in (self.change, self.basis):
+            matrix = matrix if by is None else matrix @ by
+        return matrix
+
+    def _by_splits(self, z: Array, record: NDArray[Any], records: Records) -> Array:
+        """Return the design of terms that are taken apart: numbers by level are looked up, no text is compared."""
+        x, names, private = self.units.to_columns(z), self.units.names, self.design.private
+        code = {}
+        for name in private:
+            own, last = x[:, names.index(name)], len([level for level in self._levels[name] if level is not None])
+            code[name] = np.rint(np.where(np.isnan(own), last, own)).astype(np.int64)
+        rests = []
+        for split in self.design.splits:
+            assert split is not None
+            rests.append((*split.rest, *(part.text for part in split.parts if part.column not in private)))
+        keys = list(dict.fromkeys(rests))
+        public = Terms(tuple(map(str, keys)), tuple(keys)).matrix(records.public | {"": np.zeros(records.rows)})
+        out = np.ones((len(z), self.size))
+        for j, (split, rest) in enumerate(zip(self.design.splits, rests, strict=True)):
+            assert split is not None
+            for part in split.parts:
+                if part.column in private:  # beyond the levels of the design is what is missing
+                    out[:, j] *= np.append(part.values, 0.0)[code[part.column]]
+            if split.number is not None:
+                out[:, j] *= x[:, names.index(split.number)]
+            if rest:
+                out[:, j] *= public[record, keys.index(rest)]
+        return out
 
 
 @dataclass

@@ -141,7 +141,7 @@ class Spots:
 
     @property
     def rows(self) -> Any:
-        """What the model makes of every point."""
+        """Rows of the model at every point."""
         return self._rows(np.arange(self.n))
 
     @property

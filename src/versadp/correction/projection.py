@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
+from versadp.noise.terms import SeparableTerms
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -69,12 +71,12 @@ class Projection:
 
     @property
     def size(self) -> int:
-        """How many points all records share."""
+        """Number of points that all records share."""
         return len(self.points)
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
-        """Of each column."""
+        """The lattice of each column."""
         found = [block.lattice(name) for block in self.blocks for name in block.columns]
         return tuple(each for each in found if each is not None)
 
@@ -113,7 +115,7 @@ class Projection:
 
     @cached_property
     def _powers(self) -> NDArray[np.int64]:
-        """Of the long columns: the degree of each polynomial in each."""
+        """Degrees of the products in each long column, (products, long columns)."""
         degrees = [self.degrees[c] for c in self.long]
         found = list(itertools.product(*(range(q + 1) for q in degrees)))
         every = np.array(found, np.int64).reshape(len(found), len(degrees))
@@ -167,36 +169,21 @@ class Projection:
         return out
 
     @cached_property
-    def tables(self) -> tuple[Array, ...]:
-        """Of each column its functions undone on every output, before the coin, (outputs, functions)."""
-        return tuple(
-            lattice.undone(self.basis(c, lattice.values), lattice.even) for c, lattice in enumerate(self.lattices)
-        )
+    def terms(self) -> SeparableTerms:
+        """The products."""
+        names = [name for block in self.blocks for name in block.columns]
+        functions = {name: self.basis(c, self.lattices[c].values) for c, name in enumerate(names)}
+        return SeparableTerms(functions, dict(zip(names, self.indices.T, strict=True)))
 
     def undone(self, released: Array) -> Array:
         """Return psi of every product at released records (columns, n), (n, products); 0 where a value is missing."""
-        n, start = released.shape[1], 0
-        out = np.ones((n, len(self.indices)))
+        out, start = np.ones((released.shape[1], len(self.indices))), 0
         for block in self.blocks:
-            kept, drawn, keep = np.ones_like(out), np.ones(len(self.indices)), 1.0
-            for c in range(start, start + len(block.columns)):
-                lattice, table, at = self.lattices[c], self.tables[c], self.indices[:, c]
-                place = lattice.places(released[c])
-                kept *= table[place][:, at]
-                drawn *= (lattice.drawn @ table)[at]
-                out[place < 0] = 0.0  # publicly missing
-                keep = lattice.keep
-            out *= kept / keep + (1 - 1 / keep) * drawn
-            start += len(block.columns)
+            end = start + len(block.columns)
+            block.undo(self.terms, released[start:end], out)
+            start = end
         return out
 
     def weights(self, released: Array) -> Array:
         """Return the weight of every point for released records (columns, n), (n, points)."""
         return self.spots(self.undone(released))
-
-
-def as_projection(blocks: tuple[Block, ...], degrees: tuple[int, ...]) -> Projection | None:
-    """Return the projection, if all columns lie on lattices."""
-    if any(block.lattice(name) is None for block in blocks for name in block.columns):
-        return None
-    return Projection(blocks, degrees)

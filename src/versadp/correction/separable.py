@@ -20,6 +20,7 @@ import numpy as np
 from versadp.correction.model import FormulaModel, finite, levels_at
 from versadp.formula.design import PUBLIC
 from versadp.formula.terms import Terms
+from versadp.noise.terms import SeparableTerms, can_undo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from versadp.formula.expression import Expression
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
-    from versadp.noise.lattice import Lattice
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
@@ -101,18 +101,18 @@ class Separable:
         return [*(self.terms[j].times(self.terms[k]) for j, k in self.pairs), *(t.times(self.left) for t in self.terms)]
 
     @cached_property
-    def tables(self) -> dict[str, tuple[Lattice, list[Factors], Array]]:
-        """Of each noisy column: its lattice, the functions that are needed, and these undone on every output."""
-        out = {}
+    def product_terms(self) -> SeparableTerms:
+        """The products as functions of single columns, at the points of their lattices."""
+        functions, at = {}, {}
         for block in self.blocks:
             for name in block.columns:
                 lattice = block.lattice(name)
                 assert lattice is not None
-                keys = list(dict.fromkeys(product.of(name) for product in self.products))
-                columns = self._at(name, lattice.values)
-                v = finite(Terms(tuple(map(str, keys)), tuple(keys)).matrix(columns))
-                out[name] = lattice, keys, lattice.undone(v, lattice.even)
-        return out
+                used = [product.of(name) for product in self.products]
+                keys = tuple(dict.fromkeys(used))
+                functions[name] = finite(Terms(tuple(map(str, keys)), keys).matrix(self._at(name, lattice.values)))
+                at[name] = np.array([keys.index(each) for each in used])
+        return SeparableTerms(functions, at)
 
     def _at(self, name: str, values: Array) -> dict[str, Any]:
         """Return a column at values of its lattice, a category as its levels."""
@@ -136,22 +136,8 @@ class Separable:
             out *= records.weight[:, None]
         by_name = dict(zip(self.units.names, records.released, strict=True))
         for block in self.blocks:
-            self._undo(block, by_name, out)
+            block.undo(self.product_terms, np.stack([by_name[name] for name in block.columns]), out)
         return Seen(out[:, :size], out[:, size:])
-
-    def _undo(self, block: Block, released: Mapping[str, Array], out: Array) -> None:
-        """Multiply products by what undoes one block in them."""
-        kept, drawn = np.ones_like(out), np.ones(len(self.products))
-        keep = 1.0
-        for name in block.columns:
-            lattice, keys, table = self.tables[name]
-            at = [keys.index(product.of(name)) for product in self.products]
-            place = lattice.places(released[name])
-            kept *= np.where(place[:, None] < 0, 0.0, table[place])[:, at]
-            drawn *= (lattice.drawn @ table)[at]
-            out[place < 0] = 0.0  # publicly missing
-            keep = lattice.keep
-        out *= kept / keep + (1 - 1 / keep) * drawn
 
     def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:  # noqa: ARG002 - it is there
         """Return scores (n, G, p), and the Hessian."""
@@ -174,7 +160,7 @@ def as_separable(model: Any, units: Units, blocks: tuple[Block, ...], expansion:
         return None
     if expansion.quadratic != 1 or expansion.cross != -1 or expansion.linear or model.design.with_missing:
         return None
-    if any(block.lattice(name) is None for block in blocks for name in block.columns):
+    if not can_undo(blocks):
         return None
     names = {name for block in blocks for name in block.columns}
     terms = [_apart(term, names) for term in model.design.terms.expressions]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction.signed import Rows
+from versadp.correction.points import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -72,8 +72,8 @@ class Layers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stratified:
-    """One member: closed forms of the numbers on each level of the categories.
+class Strata:
+    """The levels of the categories of a model, and the linear model of the numbers on each of them.
 
     Attributes
     ----------
@@ -83,20 +83,11 @@ class Stratified:
         Of the noisy columns, categories as the numbers of their levels.
     blocks : tuple of Block
         All with `strata`.
-    expansion : Expansion
-        Of the model's loss.
     """
 
     model: FormulaModel
     units: Units
     blocks: tuple[Block, ...]
-    expansion: Expansion
-    names: tuple[str, ...] = ("closed form by level",)
-
-    @property
-    def points(self) -> int:
-        """Numbers that are kept for a record."""
-        return self.count * (self.numbers.dim + self.model.size + 2)
 
     @property
     def count(self) -> int:
@@ -156,7 +147,7 @@ class Stratified:
             else:
                 k = numbers.names.index(split.number)
                 out[0, j], out[first + k, j] = value * numbers.centre[k], value * numbers.unit[k]
-        return out if self.model.basis is None else out @ self.model.basis
+        return self.model.moved(out)
 
     def strata(self, records: Records) -> Iterator[tuple[dict[str, int], Array, tuple[Any, ...]]]:
         """Yield levels, weights and the blocks of the numbers, of each stratum that counts."""
@@ -177,6 +168,25 @@ class Stratified:
             levels = {name: level for stratum in chosen for name, level in stratum.levels.items()}
             weight = prod((stratum.weight for stratum in chosen), start=np.ones(records.rows))
             yield levels, weight, tuple(stratum.numbers for stratum in chosen if stratum.numbers is not None)
+
+
+@dataclass(frozen=True)
+class Stratified(Strata):
+    """One member: closed forms of the numbers on each level of the categories.
+
+    Attributes
+    ----------
+    expansion : Expansion
+        Of the model's loss.
+    """
+
+    expansion: Expansion
+    names: tuple[str, ...] = ("closed form by level",)
+
+    @property
+    def points(self) -> int:
+        """Numbers that are kept for a record."""
+        return self.count * (self.numbers.dim + self.model.size + 2)
 
     def prepare(self, records: Records, rng: np.random.Generator) -> Layers:
         """Return the records of every stratum, with corrected columns, design and response."""
@@ -225,7 +235,7 @@ class Stratified:
             each, total = now.evaluate(own, change @ theta, np.ones((1, 1)), hessian=hessian)
             score[rows] += (each[:, 0] @ change)[kind] / times[:, None]
             bend += change.T @ total @ change
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+        return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
 
     def ends(self, seen: Layers, theta: Array) -> tuple[float, float]:
         """Return between what the index lies on any stratum."""

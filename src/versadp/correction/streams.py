@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from versadp.correction.laplacian import Laplacian
     from versadp.correction.model import Records
-    from versadp.correction.signed import Signed
+    from versadp.correction.points import SignedPoints
 
     Array = NDArray[np.float64]
 
-Form = TypeVar("Form", "Signed", "Laplacian")
+Form = TypeVar("Form", "SignedPoints", "Laplacian")
 FIRST = 1024  # records that share a pace; then as many as came before
 _GAMMA = 0x9E3779B97F4A7C15
 _UNIT = 2.0**-53

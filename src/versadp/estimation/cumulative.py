@@ -12,7 +12,7 @@ likeliest histogram
     psi = M⁻¹ P (P' M⁻¹ P)⁻¹ v,        P' psi = v, so that E psi(Z) = v(cell)
 
 is the inverse of least variance on the cells. Inside a cell values are taken to lie evenly, which leaves a bias of the
-order of the squared width of a cell, below the standard error where densities are smooth (`docs/describe.md`).
+order of the squared width of a cell, below the standard error where densities are smooth (`docs/theory/describe.md`).
 """
 
 from __future__ import annotations

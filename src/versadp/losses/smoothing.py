@@ -3,7 +3,7 @@
     h = c s ((p + log m)/m)^0.4, at most 2 s
 
 for m records and p coefficients; s is the scale of residuals and c = 4 for losses of the residual, s = 1 and c = 6 for
-margins, whose kinks are met at an index of about 1. The bias is O(h^4); `docs/efficient.md` compares it with the
+margins, whose kinks are met at an index of about 1. The bias is O(h^4); `docs/theory/efficient.md` compares it with the
 standard error. Where a corrected line is known (`line.py`), s is the scale of its residuals around the quantile, and m
 the number of raw records that would tell as much. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds
 1.5 s, by 1.5 s or h, whichever is more. Further out records are fewer, and curvature is smoothed by

@@ -197,7 +197,7 @@ class Averaging:
             bare: Any = OpenMoved(loss, model.columns, basis=model.basis, open_terms=terms, moves=moves)
         else:
             assert isinstance(model, FormulaModel)
-            bare = FormulaMoved(loss, design, problem.units, basis=model.basis, moves=moves)
+            bare = FormulaMoved(loss, design, problem.units, basis=model.basis, change=model.change, moves=moves)
         return replace(problem, model=bare, expansion=None)
 
     @property

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.estimation import Family
+from versadp.estimation.efficient import simplex_weights, trace_matrix
+from versadp.estimation.newton import definite
 from versadp.models.methods import forms_of
 from versadp.models.source import MemorySource
 from versadp.noise.points import How
@@ -62,7 +64,16 @@ def _times(ratio: float) -> str:
 def _variances(problem: Problem, theta: Array, sample: Records, engine: Engine, seed: int) -> Array:
     """Return the sandwich variances at a theta; infinite without curvature."""
     forms = forms_of(problem, "efficient", None, 20, sample.rows)
-    now = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed).moments(theta, np.ones(1))
+    family = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
+    mix = np.ones(len(family.names))
+    if mix.size > 1:  # members in equal parts but the widest, then by their weights
+        mix[-1] = 0.0
+        first = family.moments(theta, mix / mix.sum())
+        if not definite(first.hessian):
+            return np.full(theta.size, np.inf)
+        every = family.moments(theta, np.eye(mix.size), hessian=False)
+        mix = simplex_weights(trace_matrix(every, first.hessian, np.arange(theta.size)))
+    now = family.moments(theta, mix)
     if not np.isfinite(now.hessian).all() or np.linalg.eigvalsh(now.hessian)[0] <= 0:
         return np.full(theta.size, np.inf)
     return np.asarray(np.diag(now.covariance()))

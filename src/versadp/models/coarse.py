@@ -21,6 +21,7 @@ import numpy as np
 
 from versadp.correction import LinearModel, Projection
 from versadp.errors import ParameterError
+from versadp.noise.terms import can_undo
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def rounding_shift(problem: Problem, found: Fit, sample: Records) -> Array | Non
 def _bent_score(problem: Problem, theta: Array, sample: Records) -> Array | None:
     """Return `Σ_c (h_c²/24) E ∂²s/∂x_c²` by differences of the score at the points of a projection."""
     blocks, units, model = problem.blocks, problem.units, problem.model
-    if sample.released is None or any(block.lattice(n) is None for block in blocks for n in block.columns):
+    if sample.released is None or not can_undo(blocks):
         return None
     few = sample.take(np.sort(np.random.default_rng(0).permutation(sample.rows)[:ROWS]))
     sizes = [lattice.values.size for lattice in Projection(blocks, ()).lattices]

@@ -38,6 +38,7 @@ from versadp.models.further import Further, recounted
 from versadp.models.given import vector
 from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
+from versadp.models.members import wants_series
 from versadp.models.methods import METHODS, closed_now, forms_of
 from versadp.models.problem import Problem, make_problem
 from versadp.models.projecting import begun, raised, without_kinks
@@ -307,8 +308,11 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        closed = choice.is_free and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
-        if closed and not model.loss.smooth and few_points(problem):
+        closed = choice.is_free and wants_series(problem)
+        closed = closed and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
+        if closed and problem.extended and model.loss.smooth:  # a member beside others, which are nearer to begin with
+            problem, theta = closed[0], _begun(problem, sample, line, factor)[1]
+        elif closed and not model.loss.smooth and (problem.extended or few_points(problem)):
             problem, theta = less_varying(
                 closed, _begun(problem, sample, line, factor), sample, choice.engine, choice.seed
             )
@@ -325,7 +329,8 @@ def _attempt(
     family, small = _families(problem, choice, sample)
     asked = _asked(problem, choice, (sample, line), (family, small), theta)
     if choice.method == "efficient" and len(family.names) > 1:
-        again = _rehearsal(problem, choice, sample) if family.size == 1 and rows < STEADY_FROM else None
+        steady = family.size == 1 and problem.units.exact_rate is not None
+        again = _rehearsal(problem, choice, sample) if steady and rows < STEADY_FROM else None
         return efficient(family, small, theta, problem.groups, rehearsal=again), problem, asked
     found = _single(family, small, theta)
     if found.converged and not serves(problem, sample, found.theta):
@@ -339,6 +344,8 @@ def _at_once(problem: Problem, choice: _Choice, sample: Records) -> tuple[Fit, P
     Nobody need know where to begin, nor look at a part of the records first.
     """
     if isinstance(problem.model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
+        return None
+    if problem.extended:  # of several members none is solved by itself
         return None
     form, powers = closed_now(problem), problem.model.loss.expansion()
     if form is None or powers is None or not powers.is_quadratic:
@@ -389,7 +396,7 @@ def _inverted(problem: Problem, question: Question, choice: _Choice, sample: Rec
     family, small = _families(problem, choice, sample)
     if choice.method == "naive":  # noisy values lie anywhere
         question = Question(question.tau)
-    several = len(family.names) > 1 and problem.source.rows <= REHEARSE_BELOW
+    several = len(family.names) > 1 and problem.source.rows <= REHEARSE_BELOW and problem.units.exact_rate is not None
     return invert(family, small, question, rehearsal=_rehearsal(problem, choice, sample) if several else None)
 
 

@@ -7,10 +7,11 @@
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
 | likelihood | none: `likelihood.py` assumes the law of the response | squared, logistic, poisson; few columns |
-| efficient | the combination of `docs/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
+| efficient | `docs/theory/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
-These are for zero-inflated Laplace noise on one block. Other noise, and several blocks at once, are undone by the
-blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss and blocks have one.
+These are for zero-inflated Laplace noise on one block. Beside other blocks "efficient" has members too (`members.py`).
+Other noise is undone by the blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss
+and blocks have one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from versadp.correction import (
     Blurred,
     CustomLaplacian,
     CustomModel,
-    Drawn,
     Expanded,
     FormulaModel,
     Laplacian,
@@ -35,7 +35,7 @@ from versadp.correction import (
     Projection,
     RecordModel,
     Separable,
-    Signed,
+    SignedPoints,
     Stencil,
     Stratified,
     argument_of,
@@ -46,7 +46,8 @@ from versadp.correction import (
 )
 from versadp.errors import ParameterError
 from versadp.losses.base import still_says
-from versadp.noise.extension import Extension, Fade, Zero, as_extension
+from versadp.models.members import draw_pace, drawn_extensions, members_of, pair_pace, smooth_fades
+from versadp.noise.extension import Extension, Zero, as_extension
 from versadp.noise.points import How, check_count
 
 if TYPE_CHECKING:
@@ -55,9 +56,6 @@ if TYPE_CHECKING:
     from versadp.models.problem import Problem
 
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
-FADES = (0.15, 0.5, 1.5)  # of the smooth engine, in noise units
-DRAWN_FADES = (0.3, 1.0)
-ROUNDING = 0.1
 
 
 def forms_of(
@@ -77,9 +75,11 @@ def forms_of(
             hint="use method 'efficient' or 'drcl'",
         )
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
-        return (Signed(model, units, (Extension(),), clip=False, second=False),)
+        return (SignedPoints(model, units, clip=False, second=False),)
     if units.exact_rate is None:
         ours = method == "efficient" and extension is None
+        if ours and problem.extended and (members := members_of(problem, rows, thrift, closed_now)):
+            return members
         near = (closed_now(problem) or _projected(problem)) if ours else None
         return (near or by_points(problem, method, extension, draws),)
     if method == "efficient":
@@ -160,55 +160,57 @@ def _projected(problem: Problem) -> Projected | None:
     return Projected(problem.model, problem.units, Projection(problem.blocks, problem.degrees))
 
 
-def by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Drawn:
+def by_points(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> SignedPoints:
     """Return the blocks' own inverses, multiplied."""
     if method not in {"efficient", "drcl"}:
         raise ParameterError(
             f"method {method!r} is for zero-inflated Laplace noise on one block, and this model touches other noise",
             hint="use method 'efficient' or 'drcl'",
         )
-    how = How(draws, as_extension("zero" if extension is None else extension))
-    check_count(math.prod(block.point_count(how) for block in problem.blocks))
-    return Drawn(problem.model, problem.units, problem.blocks, how, problem.nullable)
+    kind = as_extension("zero" if extension is None else extension)
+    check_count(math.prod(block.point_count(How(draws, kind)) for block in problem.blocks))
+    for block in problem.blocks:
+        own = block.units(np.zeros(len(block.columns)))
+        if own is not None and not own.exact_rate:
+            raise ParameterError(
+                "signed draws need an exact_rate above 0, and this mechanism has 0",
+                hint="use a smooth loss with method 'analytic', 'sdrcl' or 'sl', or release with an exact_rate",
+            )
+    # of noise that is undone by points alone: plain draws, as the paper has them
+    how = {
+        "near": draws,
+        "far": draws,
+        "draws": draws,
+        "clip": kind.clip,
+        "paired": False,
+        "nullable": problem.nullable,
+    }
+    return SignedPoints(problem.model, problem.units, (kind,), problem.blocks, **how)
 
 
 def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> tuple[Any, ...]:
     model, units = problem.model, problem.units
     if is_smooth(problem):
         assert isinstance(model, LinearModel)
-        fades = (*(Fade(length, ROUNDING) for length in FADES), Extension())
-        pace: Any = partial(_pairs, rate=rate, dim=units.dim, thrift=thrift)
-        smooth = Laplacian(model, units, fades, pace=pace, **pace(rows))
-        pace = partial(_draws, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
-        zero = Signed(model, units, (Zero(),), pace=pace, **pace(rows))
+        pace: Any = partial(pair_pace, rate=rate, dim=units.dim, thrift=thrift)
+        smooth = Laplacian(model, units, smooth_fades(), pace=pace, **pace(rows))
+        pace = partial(draw_pace, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
+        zero = SignedPoints(model, units, (Zero(),), pace=pace, **pace(rows))
         return (zero, smooth) if rate else (smooth,)
     if rate == 0 and (degree := _polynomial(problem)):
         return (Stencil(model, units, degree),)
     _need_rate(problem, f"{model.loss.name} loss" + ("" if problem.design is None else " with this design"))
     # in one dimension draws are stratified by size, and few suffice
     bounds, enough = ((8, 40), 2e4) if units.dim == 1 else ((4, 100), 1e5)
-    pace = partial(_draws, bounds=bounds, enough=enough, share=2, thrift=thrift)
-    extensions = (Zero(), *(Fade(length) for length in DRAWN_FADES), Extension())
+    pace = partial(draw_pace, bounds=bounds, enough=enough, share=2, thrift=thrift)
     goes_on = getattr(model.loss, "smooth", False)  # others have no update, and spread their draws evenly
-    return (Signed(model, units, extensions, pace=pace if goes_on else None, **pace(rows)),)
+    return (SignedPoints(model, units, drawn_extensions(), pace=pace if goes_on else None, **pace(rows)),)
 
 
-def _pairs(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
-    """Return how many draws of the smooth form records get, of which so many came so far, and if they are pairs."""
-    count = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
-    return {"count": count, "paired": rows <= 200_000 or rate > 0.05 or dim == 1}
-
-
-def _draws(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
-    """Return how many signed draws records get, of which so many came so far: near the box, and a share of it far."""
-    near = int(max(4, np.clip(enough / rows, *bounds) / thrift))
-    return {"near": near, "far": max(4 // share, near // share)}
-
-
-def _drawn(problem: Problem, extension: str | Extension, draws: int) -> Signed:
+def _drawn(problem: Problem, extension: str | Extension, draws: int) -> SignedPoints:
     _need_rate(problem, "method 'drcl'")
     kind = as_extension(extension)
-    return Signed(problem.model, problem.units, (kind,), clip=kind.clip, near=draws, far=draws, paired=False)
+    return SignedPoints(problem.model, problem.units, (kind,), clip=kind.clip, near=draws, far=draws, paired=False)
 
 
 def _analytic(problem: Problem, kind: Extension) -> Analytic:

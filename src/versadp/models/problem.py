@@ -100,6 +100,9 @@ class Problem:
         By how many standard errors that may move coefficients, at most.
     blurs : Blurs, optional
         Of a loss with kinks: the series of each coefficient, and what it may be off by.
+    extended : bool
+        True where several blocks are touched and one of them is zero-inflated: the score may be extended beyond the
+        domain, so that there are members to combine.
     """
 
     model: AnyModel
@@ -119,6 +122,7 @@ class Problem:
     degrees: tuple[int, ...] | None = None
     off: float = 0.0
     blurs: Blurs | None = None
+    extended: bool = False
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
@@ -172,6 +176,7 @@ def make_problem(
     free: bool = True,
     keeper: Engine | None = Serial(),  # noqa: B008 - which nobody can change
     known: Known = Known(),  # noqa: B008 - which nobody can change
+    extend: bool = True,
 ) -> Problem:
     """Return the problem of fitting a loss to a release.
 
@@ -191,8 +196,12 @@ def make_problem(
         Who reads records of moderate size, once, to be kept; None if nobody does.
     known : Known
         What records that are not in this release have shown.
+    extend : bool
+        False for the one closed form of several blocks that states of older fits were made by.
     """
-    problem = _made(release, formula, loss, weights, size, free=free, known=known)
+    problem = _made(release, formula, loss, weights, size, free=free, known=known, extend=extend)
+    if extend and free and problem.units.exact_rate is None:
+        problem = replace(problem, extended=can_extend(problem.blocks))
     return problem if keeper is None else replace(problem, source=problem.source.kept(keeper))
 
 
@@ -205,6 +214,7 @@ def _made(
     *,
     free: bool,
     known: Known,
+    extend: bool,
 ) -> Problem:
     schema = release.mechanism.schema
     if loss.needs_formula == (formula is None):
@@ -225,7 +235,7 @@ def _made(
         return _record_problem(release, loss, weights, size)
     if by_level:
         return _multinomial_problem(release, design, loss, weights)
-    return _formula_problem(release, design, loss, weights, free=free, known=known)
+    return _formula_problem(release, design, loss, weights, free=free, known=known, extend=extend)
 
 
 def public_levels(release: Release, name: str, known: Known = Known()) -> list[str] | None:  # noqa: B008 - as above
@@ -279,14 +289,23 @@ def _source(release: Release, reader: Reader, weights: Array | None) -> ReleaseS
 
 
 def _formula_problem(
-    release: Release, design: Design, loss: IndexLoss, weights: Array | None, *, free: bool, known: Known
+    release: Release,
+    design: Design,
+    loss: IndexLoss,
+    weights: Array | None,
+    *,
+    free: bool,
+    known: Known,
+    extend: bool,
 ) -> Problem:
     schema, size = release.mechanism.schema, len(design.names)
     if len(release) <= size:
         raise DataError(f"{size} coefficients need more than {len(release)} records", hint="fit fewer terms")
     public, touched = public_columns(release, design), _touched(release, set(design.used))
     nullable = tuple(name for name in _nullable(touched, design.used) if name not in design.with_missing)
-    blocks, codes = _coded(touched, design) if free and _wants_codes(design, loss, schema) else (touched, None)
+    extended = free and extend and len(touched) > 1 and can_extend(touched)
+    wanted = free and not extended and _wants_codes(design, loss, schema)
+    blocks, codes = _coded(touched, design) if wanted else (touched, None)
     units = _units(release, blocks, codes, centred=not design.linear or "Intercept" in design.names)
     coding = response_coding(release, design, loss, known) if design.response == PUBLIC else None
     # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
@@ -306,10 +325,14 @@ def _formula_problem(
         columns, response = _places(design, units, codes or {}, schema)
         problem = _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     else:
-        every, model = (np.arange(size),), FormulaModel(loss, design, units)
+        scale, every = np.eye(size), (np.arange(size),)
+        model = FormulaModel(loss, design, units)
+        if extended:
+            scale, every = _in_noise_units(design, touched)
+            model = replace(model, change=scale)
         if design.response in {MIXED, CODED}:
             model = _check_function(model, next(iter(source.read(source.handles()[0])))[1])
-        problem = Problem(model, units, blocks, source, design.names, every, np.eye(size), np.zeros(size), design)
+        problem = Problem(model, units, blocks, source, design.names, every, scale, np.zeros(size), design)
     return replace(problem, nullable=nullable, rounded=_rounded(touched, schema))
 
 
@@ -322,6 +345,44 @@ def _rounded(blocks: tuple[Block, ...], schema: Schema) -> dict[str, float]:
             if isinstance(column, Bounded) and column.steps is None and (lattice := block.lattice(name)) is not None:
                 out[name] = lattice.step
     return out
+
+
+def can_extend(blocks: tuple[Block, ...]) -> bool:
+    """Tell whether several blocks are touched, some of them zero-inflated, and these leave some records unchanged."""
+    own = [units for block in blocks if (units := block.units(np.zeros(len(block.columns)))) is not None]
+    return len(blocks) > 1 and bool(own) and all(units.exact_rate for units in own)
+
+
+def _in_noise_units(design: Design, blocks: tuple[Block, ...]) -> tuple[Array, tuple[NDArray[np.int64], ...]]:
+    """Return what leads from coefficients of centred columns in noise units to those of a formula, and the groups.
+
+    Coefficients of noisy numbers share weights with those of columns that are about as noisy, and all others, which draw
+    on other records, have weights of their own.
+    """
+    size = len(design.names)
+    scale, noise = np.eye(size), np.zeros(size)
+    middle, unit = {}, {}
+    for block in blocks:
+        own = block.units(np.zeros(len(block.columns)))
+        if own is not None:
+            middle |= dict(zip(own.names, own.middle.tolist(), strict=True))
+            unit |= dict(zip(own.names, own.unit.tolist(), strict=True))
+            relative = dict(zip(own.names, (1 / (own.upper - own.lower)).tolist(), strict=True))
+            for j, split in enumerate(design.splits):
+                if split is not None and split.number in relative:
+                    noise[j] = relative[split.number]
+    places = {(split.parts, split.rest): j for j, split in enumerate(design.splits) if split and split.number is None}
+    for j, split in enumerate(design.splits):
+        if split is None or split.number not in unit:
+            continue
+        scale[j, j] = 1 / unit[split.number]
+        if (split.parts, split.rest) in places:
+            scale[places[split.parts, split.rest], j] = -middle[split.number] / unit[split.number]
+    noisy = np.flatnonzero(noise)
+    if any(split is None for split in design.splits) or not noisy.size:
+        return scale, (np.arange(size),)
+    rest = np.flatnonzero(noise == 0)
+    return scale, (*_apart(noisy, noise[noisy]), *((rest,) if rest.size else ()))
 
 
 def _wants_codes(design: Design, loss: IndexLoss, schema: Schema) -> bool:
@@ -467,7 +528,11 @@ def _by_noise(noisy: NDArray[np.int64], columns: NDArray[np.int64], units: Units
 
     The least noisy are first: by their weights curvature is known best.
     """
-    noise = 1 / (units.upper - units.lower)[columns[noisy]]
+    return _apart(noisy, 1 / (units.upper - units.lower)[columns[noisy]])
+
+
+def _apart(noisy: NDArray[np.int64], noise: Array) -> list[NDArray[np.int64]]:
+    """Return coefficients grouped by noise, the least noisy first."""
     order = np.argsort(noise, kind="stable")
     cuts = np.flatnonzero(np.diff(np.log(noise[order])) > np.log(APART)) + 1
     return [np.sort(noisy[group]) for group in np.split(order, cuts) if group.size]

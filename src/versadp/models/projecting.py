@@ -1,4 +1,4 @@
-"""How far a score is projected (`correction/projection.py`): degrees that are high enough, and no higher.
+"""Degrees for the projection of a score (`correction/projection.py`): high enough, and no higher.
 
 With err(x) the score at a record less its projection, estimates move by `V^-1 E err`. By Cauchy's inequality that is at
 most
@@ -30,6 +30,7 @@ from versadp.models.expanding import has_series
 from versadp.models.methods import closed_now
 from versadp.models.source import MemorySource
 from versadp.noise.points import How
+from versadp.noise.terms import can_undo
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def projectable(problem: Problem) -> bool:
         return False
     if has_series(problem) or closed_now(problem) is not None:
         return False
-    if any(block.lattice(name) is None for block in blocks for name in block.columns):
+    if not can_undo(blocks):
         return False
     design = problem.design
     if (design is not None and design.with_missing) or getattr(getattr(model, "loss", None), "missing", False):
@@ -75,12 +76,13 @@ def begun(problem: Problem) -> Problem:
     category = set() if problem.design is None else set(problem.design.private)
     numbers = len(set(problem.units.names) - category)
     degrees = limited(problem, (FIRST[min(numbers, len(FIRST)) - 1],) * problem.units.dim)
-    _refuse_large(Projection(problem.blocks, degrees))
+    refuse_large(Projection(problem.blocks, degrees))
     return replace(problem, degrees=degrees)
 
 
-def _refuse_large(projection: Projection) -> None:
-    if projection.size > MOST:
+def refuse_large(projection: Projection) -> None:
+    """Raise if a projection asks for more points, or for higher degrees, than are ever chosen."""
+    if projection.size > MOST or max(projection.degrees) > HIGHEST:
         raise ParameterError(
             f"a function of {len(projection.degrees)} noisy columns at once is more than can be undone",
             hint="terms of one column each, as in np.log(age) + np.log(income), need less; or fewer columns",
@@ -166,7 +168,7 @@ def _named(choice: Choice) -> Problem:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a projection is judged."""
+    """The records and coefficients at which a projection is judged."""
 
     problem: Problem
     theta: Array

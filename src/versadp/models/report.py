@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Drawn, LinearModel, Signed
+from versadp.correction import CustomModel, LinearModel, SignedPoints
 from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.trust import LEVEL, MOST, SpecificationTest, Trust
 from versadp.models.wanted import records_wanted
-from versadp.noise import Extension, How
+from versadp.noise import Extension
 from versadp.noise.selection_check import cut_chance, lacking_chance
+from versadp.release.target.person import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -217,17 +218,20 @@ def _share_of_quantile(curve: Curve, tau: float, answer: Answer) -> float | None
     return min(raw / achieved, 1.0) if achieved > 0 else None
 
 
-def _few_points(problem: Problem) -> Signed | Drawn:
+def _few_points(problem: Problem) -> SignedPoints:
     """Return a correction with few points a record, clipped."""
     if problem.units.exact_rate is None:
-        return Drawn(problem.model, problem.units, problem.blocks, How(2), problem.nullable)
-    return Signed(problem.model, problem.units, (Extension(),), near=2, far=2)
+        blocks, missing = problem.blocks, problem.nullable
+        return SignedPoints(
+            problem.model, problem.units, (Extension(),), blocks, near=2, far=2, draws=2, nullable=missing
+        )
+    return SignedPoints(problem.model, problem.units, near=2, far=2)
 
 
 def header(release: Release) -> dict[str, str]:
     """Return what the summary says first: mechanism and guarantee, as it was asked for where that is known."""
     mechanism, asked = release.mechanism, release.mechanism.target
-    unit = (asked and asked.unit) or "record"
+    unit = (asked and asked.unit) or unit_of(mechanism.schema, None)
     epsilon = EPSILON if asked is None or asked.epsilon is None else asked.epsilon
     hidden = asked is not None and asked.shuffled is not None
     profile, among = (release.privacy(unit) if hidden else mechanism.privacy(unit)), release.order.among

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.correction import Projection
 from versadp.correction.law import WIDER, index_law
 from versadp.correction.series import Place, series
 from versadp.engine import as_engine
@@ -36,8 +37,10 @@ from versadp.models.basis import with_basis
 from versadp.models.coarse import refuse_coarse
 from versadp.models.counted_records import edition_of, fingerprint, refuse_counted, refuse_other_edition
 from versadp.models.expanding import place_of, serves
+from versadp.models.members import wants_series
 from versadp.models.methods import METHODS, forms_of
 from versadp.models.problem import Known, make_problem, response_values
+from versadp.models.projecting import projectable, refuse_large
 from versadp.models.rehearsal import STEADY_FROM
 from versadp.models.report import Answer, results
 from versadp.models.state import State
@@ -270,7 +273,11 @@ def _problem(state: State, study: Study, loss: Any) -> tuple[Problem, Records]:
     """Return the problem of the new records, in the units of the state, and a part of them."""
     free = state.extension is None and state.method in {"efficient", "naive"}
     known = Known(state.levels, state.response)
-    problem = make_problem(study.release, study.formula, loss, study.weights, None, free=free, known=known)
+    # states of fits of several blocks were made by one closed form before there were members
+    extend = len(state.members) > 1
+    problem = make_problem(
+        study.release, study.formula, loss, study.weights, None, free=free, known=known, extend=extend
+    )
     if problem.names != state.names or not hasattr(problem.model, "loss"):
         raise ParameterError("the state has other coefficients than its formula", hint=AGAIN)
     if state.basis is not None:
@@ -284,6 +291,9 @@ def _problem(state: State, study: Study, loss: Any) -> tuple[Problem, Records]:
         off = state.off * float(np.sqrt(n / state.kept.n))
         if len(state.degrees) != problem.units.dim or off > TOLERABLE:
             raise EstimationError("with so many records the score needs a finer projection", hint=AGAIN)
+        if not projectable(problem):
+            raise ParameterError("the state has degrees, and its score is not projected", hint=AGAIN)
+        refuse_large(Projection(problem.blocks, state.degrees))
         return replace(problem, degrees=state.degrees, off=off), sample
     return problem, sample
 
@@ -291,6 +301,7 @@ def _problem(state: State, study: Study, loss: Any) -> tuple[Problem, Records]:
 def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) -> tuple[Problem, Family, Renewed]:
     """Return the update; a series is made again if the estimate leaves where it was made for."""
     free = state.extension is None and state.method == "efficient" and state.degrees is None
+    free = free and wants_series(problem)
     place, theta, law = place_of(problem, sample) if free else None, state.kept.theta, None
     for _ in range(ROUNDS):
         if place is not None:

@@ -1,4 +1,4 @@
-"""What a block is: noise on some columns of a record, with its guarantee and its inverse.
+"""Blocks: noise on some columns of a record, with its guarantee and its inverse.
 
 A mechanism is a product of independent blocks, each an invertible channel on its own columns. A block knows everything
 about its noise, so that nothing outside this room asks what kind it is:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from versadp.noise.distribution_function import Bins
     from versadp.noise.lattice import Lattice
     from versadp.noise.points import How, Points
+    from versadp.noise.terms import SeparableTerms
     from versadp.noise.units import Units
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column
@@ -62,7 +63,7 @@ def check_unit(unit: str) -> str:
 
 
 class Blanket(NamedTuple):
-    """What other people's records hide in a shuffled release: the law of a block that keeps or redraws.
+    """The law of a block that keeps or redraws, as a shuffle relies on it: how well other people's records hide one.
 
     The probabilities of what it shows take two values, `e^epsilon` apart, and the larger holds for a `share` of all
     that it can show, whatever the record. What is sampled has at least `1 - off` times these probabilities.
@@ -74,7 +75,7 @@ class Blanket(NamedTuple):
 
 
 class Inverse(Protocol):
-    """What closed forms need of a block."""
+    """The part of a block that closed forms need."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,7 +89,7 @@ class Inverse(Protocol):
 
 
 class Case(NamedTuple):
-    """What undoes a block's noise for some of the released records, in functions that are 0 where a value is missing.
+    """The inverse of a block for some of the released records, in functions that are 0 where a value is missing.
 
     It is `factor` times what `block` says, which has no missing values; a factor of 0 leaves the records out.
     """
@@ -98,7 +99,7 @@ class Case(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """What a block's inverse is on one level of each of its categories, as if they were public.
+    """The inverse of a block on one level of each of its categories, as if they were public.
 
         E sum over strata of weight * inverse of v(level, numbers) = v(x)
 
@@ -179,7 +180,7 @@ class Block(ABC):
     @property
     @abstractmethod
     def spec(self) -> Spec:
-        """What it was made from, with every choice made: put on the same columns it gives the same block."""
+        """The spec it was made from, with every choice made: put on the same columns it gives the same block."""
 
     @property
     @abstractmethod
@@ -340,6 +341,15 @@ class Block(ABC):
         """Return what undoes any function of one column, output by output; None where outputs are not few."""
         return None
 
+    def undo(self, terms: SeparableTerms, released: Array, out: Array | None = None) -> Array | None:
+        """Return unbiased values of products of functions of single columns, (n, K), at released records (columns, n).
+
+        `E undo(terms, Z)_k = Π_c f_kc(x_c)`. With `out` they are multiplied into it. None without such an inverse.
+        """
+        from versadp.noise.terms import undo_on_lattices
+
+        return undo_on_lattices(self, terms, released, out)
+
     def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
         """Return for released records (columns, n) which case each is, and the cases, that of complete ones first.
 
@@ -371,7 +381,7 @@ class Block(ABC):
     # likelihood -----------------------------------------------------------------------------------------------------
 
     def cells(self, column: str, declared: Column, most: int) -> Array | None:  # noqa: ARG002 - for blocks to override
-        """Return what values of a column are told apart, (2, cells): ends of at most so many cells of its domain."""
+        """Return ends of at most `most` cells of a column's domain, whose values are not distinguished, (2, cells)."""
         return None
 
     def law(self, columns: tuple[str, ...], seen: Array, low: Array, high: Array) -> Array:  # noqa: ARG002 - as above

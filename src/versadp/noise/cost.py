@@ -159,7 +159,7 @@ def rise_decoder(z: Array, c: float) -> Array:
 
 
 def laplace_median(scale: float, exact_rate: float) -> float | None:
-    """Return the same of zero-inflated Laplace noise (`docs/calibration.md`); None if no record is unchanged.
+    """Return the same of zero-inflated Laplace noise (`docs/theory/calibration.md`); None if no record is unchanged.
 
     Examples
     --------

@@ -9,7 +9,8 @@ function at all t, and its errors, whatever the number of records: they are coun
 
     psi_t(z) = 1{z <= t}/r + (1 - 1/r) P(z + S <= t).
 
-**Lattice without windows** (randomised response): `psi_t(z) = 1{z <= t}/kappa + (1 - 1/kappa) share of outputs <= t`.
+**Lattice without windows** (randomised response): `psi_t(z) = 1{z <= t}/kappa + (1 - 1/kappa) share of outputs <= t`,
+as `lattice.py` undoes any function of one column.
 
 Beyond the domain the distribution function is known, 0 below and 1 above: what psi_t says there has mean 0 and is a
 control variate (`estimation/cumulative.py`).
@@ -67,12 +68,12 @@ class Bins:
 
     @property
     def inside(self) -> int:
-        """How many even bins there are."""
+        """Number of even bins."""
         return int(np.ceil((self.high - self.low) / self.width - 1e-6))
 
     @property
     def count(self) -> int:
-        """How many bins there are, that of what is missing among them."""
+        """Number of bins, that of missing values among them."""
         return self.inside + 2 * self.beyond + 1
 
     @property
@@ -135,15 +136,3 @@ def laplace_steps(bins: Bins, t: Array, sigma: float, rate: float) -> Array:
 def _rising(u: Array) -> Array:
     """Return the integral of the distribution function of a Laplace variable with scale 1."""
     return np.maximum(u, 0.0) + np.exp(-np.abs(u)) / 2
-
-
-def lattice_steps(bins: Bins, t: Array, keep: float, outputs: int, *, hidden: bool) -> Array:
-    """Return psi_t in every bin, (bins, t), for outputs that are kept or drawn evenly.
-
-    If `hidden`, so is what is missing; else that is public.
-    """
-    shown = np.append((bins.middles[:, None] <= t).astype(float), np.zeros((1, t.size)), axis=0)
-    psi = shown / keep + (1 - 1 / keep) * shown.sum(axis=0) / outputs
-    if not hidden:
-        psi[-1] = 0.0
-    return np.asarray(psi)

@@ -230,6 +230,62 @@ def keep_or_redraw(
 
 
 @compiled
+def multiply_terms(
+    released: Array,
+    lattice: Array,
+    lost: NDArray[np.int64],
+    missing: NDArray[np.int64],
+    table: Array,
+    start: NDArray[np.int64],
+    width: NDArray[np.int64],
+    at: NDArray[np.int64],
+    drawn: Array,
+    keep: float,
+    out: Array,
+) -> int:
+    """Multiply `out` (n, K) by `Π table/keep + (1 - 1/keep) Π drawn` of each record: products over the columns.
+
+    `lattice` (columns, 3) has low, step and half the window, which tell the row of a column's table; what is not finite
+    is in row `lost`, and if that is row `missing` everybody sees it. Returns how many values have no row.
+    """
+    columns, terms = at.shape
+    weight = 1 / keep
+    kept, shared, row, outside = np.empty(terms), np.empty(terms), np.empty(columns, np.int64), 0
+    for k in range(terms):
+        shared[k] = 1 - weight
+        for c in range(columns):
+            shared[k] *= drawn[c, 0, k]
+    for i in range(released.shape[1]):
+        known = True
+        for c in range(columns):
+            place = np.rint((released[c, i] - lattice[c, 0]) / lattice[c, 1] + lattice[c, 2])
+            if np.isfinite(place):
+                inside = min(max(place, 0.0), np.float64(missing[c] - 1))
+                outside += inside != place
+                row[c] = np.int64(inside)
+            else:
+                row[c] = lost[c]
+            known &= row[c] != missing[c]
+        first = start[0] + row[0] * width[0]
+        for k in range(terms):
+            kept[k] = table[first + at[0, k]]
+        for c in range(1, columns):
+            first = start[c] + row[c] * width[c]
+            for k in range(terms):
+                kept[k] *= table[first + at[c, k]]
+        if known:
+            for k in range(terms):
+                out[i, k] *= kept[k] * weight + shared[k]
+        else:
+            for k in range(terms):
+                level = 1 - weight
+                for c in range(columns):
+                    level *= drawn[c, 1 if row[c] == missing[c] else 0, k]
+                out[i, k] *= kept[k] * weight + level
+    return outside
+
+
+@compiled
 def mix(key: NDArray[np.uint64], state: NDArray[np.uint64]) -> None:
     """Mix a column of keys into the hashes of its rows: two rounds of multiply and shift."""
     for i in range(key.shape[0]):

@@ -87,7 +87,7 @@ class Lattice:
 
     @property
     def shown(self) -> int:
-        """How many outputs show a value."""
+        """Number of outputs that show a value."""
         return self.values.size - 1 + self.window // self.merged
 
     @cached_property
@@ -105,26 +105,29 @@ class Lattice:
         return np.where(np.isfinite(places), places, self.shown if self.unseen else -1).astype(np.int64)
 
     def undone(self, v: Array, law: Array) -> Array:
-        """Return g at every output, (outputs, k): of k functions (lattice points, k), 0 where a value is missing.
+        """Return g at every output, (outputs, k), of k functions (lattice points, k).
 
-        `law` has a weight for each output; any will do, the outputs' own law is best.
+        A row behind those of the lattice points is of a missing value; without one it has the value 0. `law` has a
+        weight for each output; any will do, the outputs' own law is best.
         """
         w, end = self.window // self.merged, self.last % self.merged
+        v, missing = v[: self.values.size], v[self.values.size :]
         if end:  # straight on to the point behind the last
             v = np.concatenate([v[:-1], v[-2:-1] + (v[-1:] - v[-2:-1]) * (self.merged / end)])
-        g = np.zeros((self.drawn.size, v.shape[1]))
+        turns = math.ceil(self.shown / w)  # the last one need not be whole
+        g, weight = np.zeros((turns * w, v.shape[1])), np.zeros((turns * w, 1))
         first = np.minimum(np.arange(w), len(v) - 1)  # beyond the lattice v has the value of its last point
         g[:w] = v[first] - v[first].mean(axis=0) + v[0]
-        for start in range(w, self.shown, w):
-            here, size = slice(start, min(start + w, self.shown)), min(w, self.shown - start)
-            before = start - w
-            g[here] = g[before : before + size] + w * np.diff(v[before : before + size + 1], axis=0)
-        turns = math.ceil(self.shown / w)  # the last one need not be whole
-        weight, weighed = np.zeros(turns * w), np.zeros((turns * w, v.shape[1]))
-        weight[: self.shown], weighed[: self.shown] = law[: self.shown], law[: self.shown, None] * g[: self.shown]
-        mean = weighed.reshape(turns, w, -1).sum(axis=0) / weight.reshape(turns, w).sum(axis=0)[:, None]
-        g[: self.shown] += np.tile(mean.mean(axis=0) - mean, (turns, 1))[: self.shown]
-        return g
+        g[w : self.shown] = w * np.diff(v, axis=0)
+        weight[: self.shown, 0] = law[: self.shown]
+        by_turn, share = g.reshape(turns, w, -1).cumsum(axis=0), weight.reshape(turns, w, 1)
+        mean = (share * by_turn).sum(axis=0) / share.sum(axis=0)
+        by_turn += mean.mean(axis=0) - mean
+        out = np.zeros((self.drawn.size, v.shape[1]))
+        out[: self.shown] = by_turn.reshape(turns * w, -1)[: self.shown]
+        if self.unseen and len(missing):
+            out[self.shown] = missing[0]
+        return out
 
     def corrected(self, v: Array, law: Array) -> Array:
         """Return psi at every output, (outputs, k)."""

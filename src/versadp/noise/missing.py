@@ -17,7 +17,7 @@ Noise within η of where it would round otherwise is a share of at most `η (d +
 
 bound what larger W and larger normals contribute to it. Beyond B the log ratio of two records' outcomes is at most
 ``reach = c (√2 + d/(B - c))``, c the shift. (B stands for itself and half a step more, in the last line less.) The
-proof is in `docs/privacy-numerics.md`.
+proof is in `docs/theory/privacy-numerics.md`.
 """
 
 from __future__ import annotations

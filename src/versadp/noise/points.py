@@ -87,12 +87,24 @@ def product(*inverses: Points) -> Points:
 
 
 def _join(left: Points, right: Points) -> Points:
-    # of each point on the left, where the points of its record on the right begin and how many there are
-    start = np.searchsorted(right.record, left.record)
-    count = np.searchsorted(right.record, left.record, side="right") - start
-    mine = np.repeat(np.arange(left.record.size), count)
-    within = np.arange(mine.size) - np.repeat(np.cumsum(count) - count, count)
-    yours = start[mine] + within
+    mine, yours = pairs(left.record, right.record)
     columns = {name: values[mine] for name, values in left.columns.items()}
     columns |= {name: values[yours] for name, values in right.columns.items()}
     return Points(left.record[mine], columns, left.weight[mine] * right.weight[yours])
+
+
+def pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of all pairs of equal numbers, of which those on the right ascend.
+
+    Examples
+    --------
+    >>> mine, yours = pairs(np.array([1, 0, 1]), np.array([0, 1, 1]))
+    >>> mine.tolist(), yours.tolist()
+    ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
+    """
+    # of each number on the left, where equal ones on the right begin and how many there are
+    start = np.searchsorted(right, left)
+    count = np.searchsorted(right, left, side="right") - start
+    mine = np.repeat(np.arange(left.size), count)
+    within = np.arange(mine.size) - np.repeat(np.cumsum(count) - count, count)
+    return mine, start[mine] + within

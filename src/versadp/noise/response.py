@@ -24,6 +24,7 @@ from versadp.noise.lattice import Lattice
 from versadp.noise.points import How, Points
 from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.settings import check_rate
+from versadp.noise.terms import SeparableTerms
 from versadp.schema import Categorical
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class ResponseBlock(Block):
 
     @property
     def spec(self) -> Response:
-        """What it was made from."""
+        """The spec it was made from."""
         return Response(self.keep)
 
     @property
@@ -238,14 +239,11 @@ class ResponseBlock(Block):
         return None if self.nullable else Coded(self.keep, None, (Category(self.column, codings[self.column]),))
 
     def strata(self, released: Array) -> list[Stratum] | None:
-        """Return every level, with the weights of `invert`."""
-        codes = released.copy()
-        self.to_content(codes)
-        unseen = np.isnan(codes[0])
-        weight = self.invert(np.where(unseen, 0, codes[0]).astype(np.int64)) * ~unseen
-        out = [Stratum({self.column: level}, each) for level, each in enumerate(weight)]
-        # missing is the last level, or it is public and certain
-        return [*out, Stratum({self.column: self.levels}, unseen.astype(float))] if self.nulls == "public" else out
+        """Return every level, with what undoes its indicator."""
+        size = self.levels + (self.nulls == "public")  # missing comes last, whoever sees it
+        levels = SeparableTerms({self.column: np.eye(size)}, {self.column: np.arange(size)})
+        weight = self.undo(levels, released)
+        return None if weight is None else [Stratum({self.column: level}, each) for level, each in enumerate(weight.T)]
 
     def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - one column
         """Return the levels as a lattice without windows."""

@@ -221,7 +221,7 @@ class WindowBlock(Block):
 
     @property
     def spec(self) -> Window:
-        """What it was made from, with lattice and window."""
+        """The spec it was made from, with lattice and window."""
         numbers = [j for j, flag in enumerate(self.category) if not flag]
         cells, window = ({self.columns[j]: each[j] for j in numbers} for each in (self.last, self.window))
         return Window(self.epsilon, cells or None, window or None, self.delta)
@@ -235,7 +235,7 @@ class WindowBlock(Block):
 
     @property
     def share(self) -> float:
-        """Of all outputs, the share that a record makes likely."""
+        """The share of all outputs that a record makes likely."""
         return math.prod(w / n for w, n in zip(self.window, self.outputs, strict=True))
 
     @property
@@ -260,7 +260,7 @@ class WindowBlock(Block):
 
     @cached_property
     def kept(self) -> int:
-        """How many of 2^64 words keep a record."""
+        """Number of the 2^64 words that keep a record."""
         if self.coin is not None:
             return self.coin
         # a hair less than asked for, so that what is printed in floating point never contradicts it
@@ -569,12 +569,14 @@ class WindowBlock(Block):
 
     def steps(self, column: str, t: Array) -> Array | None:
         """Return the inverse of `1{x <= t}` on a lattice without windows."""
-        from versadp.noise.distribution_function import MOST, lattice_steps
+        from versadp.noise.distribution_function import MOST
 
-        j = self.columns.index(column)
-        if self.window[j] > 1 or not self.kept or self.outputs[j] > MOST:
+        lattice = self.lattice(column)
+        if lattice is None or lattice.window > 1 or lattice.shown + lattice.unseen > MOST:
             return None
-        return lattice_steps(self.bins(column), t, self.keep, self.outputs[j], hidden=self.nulls[j] is True)
+        below = (self.bins(column).middles[:, None] <= t).astype(float)
+        psi = lattice.corrected(below, lattice.even)
+        return psi if lattice.unseen else np.append(psi, np.zeros((1, t.size)), axis=0)
 
     # likelihood -----------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from versadp.privacy.curves.gaussian import gaussian
 from versadp.privacy.curves.laplace import symmetric_laplace, symmetric_laplace_limit
 from versadp.privacy.layers.blanket import shuffled_blocks
 from versadp.privacy.layers.composition import compose
+from versadp.privacy.layers.group import group
 from versadp.privacy.layers.inflation import approx_dp, zero_inflated
 from versadp.privacy.layers.shuffle import shuffled
 from versadp.privacy.layers.slack import with_slack
@@ -29,6 +30,7 @@ __all__ = [
     "approx_dp",
     "compose",
     "gaussian",
+    "group",
     "identity",
     "keep_or_redraw",
     "opendp_measurement",

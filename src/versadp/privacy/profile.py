@@ -127,6 +127,11 @@ class PrivacyProfile(ABC):
         return ()
 
     @property
+    def neighbours(self) -> str:
+        """What two data sets differ in that the guarantee is about, in words."""
+        return "one record (replace one)"
+
+    @property
     def _kinks(self) -> Array:
         """The epsilons >= 0 at which delta has kinks, L atoms: a search must look just there."""
         return np.empty(0)

@@ -42,7 +42,7 @@ def describe(profile: PrivacyProfile) -> str:
       expect 5% of the records to be given away for certain: delta never falls below 0.05
       at 1% false alarms the best attacker finds at most 13.4% of the people looked for; at 5%, at most 25.2%
       a guess between two values of a record is right at most 66.7% of the time, against 50% blind
-      between data sets that differ in one record (replace one); their number and the public columns are the same
+      between data sets that differ in one record (replace one); the number of rows and the public columns are the same
     """
     pairs = ", ".join(f"({e:g}, {_up(profile.delta(e))})" for e in _EPSILONS)
     lines = [f"Privacy of {profile._title()}", f"  (epsilon, delta): {pairs}"]
@@ -62,7 +62,8 @@ def describe(profile: PrivacyProfile) -> str:
     right = _up(50 + 50 * profile.advantage())
     lines.append(f"  a guess between two values of a record is right at most {right}% of the time, against 50% blind")
     lines.append(
-        "  between data sets that differ in one record (replace one); their number and the public columns are the same"
+        f"  between data sets that differ in {profile.neighbours}; "
+        "the number of rows and the public columns are the same"
     )
     lines += [f"  note: {note}" for note in profile.notes]
     return "\n".join(lines)

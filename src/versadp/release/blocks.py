@@ -34,21 +34,21 @@ def put_on(schema: Schema, noise: Any) -> tuple[Block, ...]:
     """Put noise on the schema's columns: each private column once."""
     if not isinstance(noise, Mapping):
         raise ParameterError("noise is a mapping", hint='e.g. noise={"age": vdp.noise.ZeroInflated(scale=0.5)}')
-    blocks, seen = [], set()
+    blocks, seen, private = [], set(), dict.fromkeys(schema.private)
     for key, spec in noise.items():
         names = (key,) if isinstance(key, str) else key
         if not isinstance(spec, Spec) or not isinstance(names, tuple) or not names:
             raise ParameterError("noise has a Spec for each column, or tuple of columns", hint="see versadp.noise")
         for name in names:
-            if name not in schema.private:
-                raise ParameterError(f"{name!r} is no private column", hint=f"private: {', '.join(schema.private)}")
+            if name not in private:
+                raise ParameterError(f"{name!r} is no private column", hint=f"private: {', '.join(private)}")
             if name in seen:
                 raise ParameterError(f"column {name!r} has noise twice", hint="each private column is in one block")
             seen.add(name)
         block = spec.on({name: schema.columns[name] for name in names})
         _refuse_unserved(schema, block)
         blocks.append(block)
-    if missing := [name for name in schema.private if name not in seen]:
+    if missing := [name for name in private if name not in seen]:
         raise ParameterError(
             f"private columns without noise: {', '.join(map(repr, missing))}",
             hint="give them some, or make them Public",

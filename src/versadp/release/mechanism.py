@@ -222,6 +222,8 @@ class Mechanism:
         """Return the same noise law in another version of the format, whose noise is derived otherwise."""
         if version not in VERSIONS:
             raise ParameterError(f"there is no version {version} of a mechanism")
+        if version < 4 and self._schema.rows_per_person > 1:
+            raise ParameterError("several rows per person need a mechanism of version 4", hint="leave it in version 4")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version == 1 and list(noise.items()) != spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
@@ -262,17 +264,19 @@ class Mechanism:
             return json.dumps([law, [m for grid in grids for m in grid.values()]], ensure_ascii=False).encode()
         return json.dumps([law, grids], ensure_ascii=False).encode()
 
-    def privacy(self, unit: str = "record", *, shuffled: int | None = None) -> PrivacyProfile:
+    def privacy(self, unit: str | None = None, *, shuffled: int | None = None) -> PrivacyProfile:
         """Return what the mechanism guarantees.
 
         Parameters
         ----------
-        unit : {"record", "attribute"}
-            Protect a whole record (all blocks composed), or one attribute of it (the worst block).
+        unit : {"person", "record", "attribute"}, optional
+            Protect a person with all rows (the group bound of a record's), a whole record (all blocks composed), or
+            one attribute of it (the worst block). By default a record; a person where the schema allows several rows
+            per person (`rows_per_person`). Where it allows one, the two are the same.
         shuffled : int, optional
             For a release of so many records in an order that tells nothing, as `release` makes it by default: among
             them a record hides. With public columns it is the number of people in the smallest group with equal
-            public values. Only noise that keeps or redraws, or is pure, gains by it; see `docs/shuffle.md`.
+            public values. Only noise that keeps or redraws, or is pure, gains by it; see `docs/theory/shuffle.md`.
 
         Examples
         --------
@@ -286,7 +290,9 @@ class Mechanism:
         return mechanism_privacy(self, unit, shuffled)
 
     def to_opendp(self, epsilon: float) -> Any:
-        """Return an OpenDP measurement that releases a table, at the (epsilon, delta) that holds for a whole record.
+        """Return an OpenDP measurement that releases a table, at the (epsilon, delta) that holds for a record.
+
+        Where people have several rows it holds for a person.
 
         Needs the extra `versadp[accounting]`. OpenDP trusts a function written in Python ("honest-but-curious").
 
@@ -297,7 +303,7 @@ class Mechanism:
         """
         from versadp.privacy import opendp_measurement
 
-        delta = self.privacy("record").delta(epsilon)
+        delta = self.privacy().delta(epsilon)
         return opendp_measurement(lambda frame: self.release(frame).frame, epsilon=epsilon, delta=delta)
 
     def statement(self, *, reports: int | None = None) -> str:
@@ -317,6 +323,7 @@ class Mechanism:
         frame: Any,
         *,
         shuffle: bool = True,
+        keep_rows: int | None = None,
         key: bytes | None = None,
         insecure_seed: int | None = None,
         engine: str | Engine = "auto",
@@ -331,6 +338,9 @@ class Mechanism:
             Sort the rows by a public hash of what is released, so that their order tells nothing and they hide one
             another. False leaves them where they are, which assumes that a row's place does not depend on private
             values: twenty thousand incomes in sorted order are read off by a moving average.
+        keep_rows : int, optional
+            Keep at most so many rows of each person, no more than the schema's `rows_per_person`; the key chooses
+            which. By default people with more rows than the schema allows are refused.
         key : bytes, optional
             32 secret random bytes. The same key, mechanism and content give the same bytes again; without a key a
             fresh one is drawn and forgotten.
@@ -344,30 +354,37 @@ class Mechanism:
         -----
         ClampedWarning
             Values outside the declared bounds were moved to the nearest bound.
+        RowsLeftOutWarning
+            Some people have more rows than are kept.
         UselessWarning
             Under calibrated noise so many records tell no mean of any column within a tenth of its range.
         """
         from versadp.engine import as_engine, nearby
-        from versadp.noise.words import fresh_key, keystream
+        from versadp.noise.words import check_key, fresh_key, keystream
         from versadp.release.path.noised import noise_table
         from versadp.release.path.order import KEPT, in_order, order_of
+        from versadp.release.path.rows import check_keep, kept, row_versions
         from versadp.release.path.table import build_frame, read_table, released_columns, survey, warn_outside
         from versadp.release.release import Release
         from versadp.release.target.usefulness import warn_useless
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
-        table = read_table(frame, self._schema)
+        secret = fresh_key() if key is None else key
+        if insecure_seed is not None:
+            secret = _seed_key(insecure_seed)
+        table = read_table(frame, self._schema, any_rows=keep_rows is not None)
+        if keep_rows is not None:
+            check_keep(keep_rows, self._schema)
+            table = kept(self, table, check_key(secret), keep_rows)
         order = order_of(table.shown(self._schema), table.rows) if shuffle else KEPT
         order.check(self)
         if self._target is not None:  # noise by hand is for those who know what they do
             warn_useless(self, table.rows)
         warn_outside(survey(table, self._schema))
-        secret = fresh_key() if key is None else key
-        if insecure_seed is not None:
-            secret = _seed_key(insecure_seed)
         stream = keystream(secret, self.parameters)
-        noised = noise_table(self.layout, table, stream, nearby(as_engine(engine)))
+        rows = row_versions(self, table, secret)
+        noised = noise_table(self.layout, table, stream, nearby(as_engine(engine)), versions=rows)
         columns = released_columns(noised, table.public, self._schema)
         if shuffle:
             columns = in_order(columns)

@@ -234,8 +234,10 @@ class Release:
 
         return pl.from_arrow(self.to_arrow())
 
-    def privacy(self, unit: str = "record") -> PrivacyProfile:
-        """Return what the release guarantees for a whole record, or for one attribute.
+    def privacy(self, unit: str | None = None) -> PrivacyProfile:
+        """Return what the release guarantees for a person, for a whole record, or for one attribute.
+
+        By default for a record, or for a person where the schema allows several rows per person.
 
         In an order that tells nothing a record hides among those with equal public values: that is counted in, and so
         are all other editions of the same folder.
@@ -366,25 +368,44 @@ class Release:
         frame = build_frame(sample.columns, table.kind)
         return (frame, sample.weight, sample.record) if return_record else (frame, sample.weight)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, metadata: Metadata | None = None) -> None:
         """Write the release to a new folder: Parquet parts and a manifest, readable by anyone.
 
         A release that was loaded is copied as it is, with all editions of its folder. One in memory is written anew,
         perhaps cut into other parts than it was loaded from, by which `vdp.update` does not know its records again
-        (`docs/updating.md`).
+        (`docs/guides/updating.md`).
 
         An address such as `s3://bucket/folder` puts it into a store. A folder is put there as it is; after records
-        were appended to it, or an edition was added, the same call puts what is new (`docs/sources.md`).
+        were appended to it, or an edition was added, the same call puts what is new (`docs/guides/sources.md`).
+
+        Parameters
+        ----------
+        path : str or Path
+            A new folder, or an address in a store.
+        metadata : Metadata, optional
+            What stands in the manifest beside the guarantee; date and software are those of now. A release that was
+            loaded is copied as it is, and takes none.
         """
         from versadp.release.folder.folder import write_folder
+        from versadp.release.folder.manifest import refuse_metadata
 
-        write_folder(path, self, self._folder)
+        if metadata is not None and self._folder is not None:
+            raise ParameterError(
+                "a release that was loaded is copied as it is, with its own metadata", hint="leave out metadata"
+            )
+        refuse_metadata(self.mechanism, metadata)
+        write_folder(path, self, self._folder, metadata)
 
     def _table(self) -> Table:
         return read_table(self.frame, self.mechanism.schema, released=True)
 
 
-def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
+def load(
+    path: str | os.PathLike[str],
+    edition: int | None = None,
+    *,
+    trusted: str | bytes | os.PathLike[str] | None = None,
+) -> Release:
     """Open a release folder, also one in a store (`s3://bucket/folder`); records are read when they are asked for.
 
     Parameters
@@ -394,6 +415,9 @@ def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
     edition : int, optional
         Which edition, if the same people were released several times; by default the newest. An edition holds each
         person once, with noise of its own; its guarantee is that of all editions together, since all are out.
+    trusted : str, bytes or Path, optional
+        The public key of who must have signed it: its text (`ed25519:...`), its 32 bytes, or a file with the text. A
+        signature that is missing or wrong is a ReleaseError. Without it nothing is claimed of where a release is from.
 
     Examples
     --------
@@ -406,9 +430,13 @@ def load(path: str | os.PathLike[str], edition: int | None = None) -> Release:
     <Release: 2 records, 1 column, on disk>
     """
     from versadp.release.folder.edition_folders import open_edition
+    from versadp.release.folder.signature import check_signature, read_key
 
+    key = None if trusted is None else read_key(trusted)
     folder, others = open_edition(path, edition)
     manifest = folder.manifest
+    if key is not None:
+        check_signature(folder.shelf, manifest, key)
     return Release(
         folder,
         folder.mechanism,

@@ -20,16 +20,18 @@ ROWS = 5
 
 def columns(description: Description) -> list[dict[str, Any]]:
     """Return name, words, figures, notes and picture of each column."""
-    every = list(description.table)
+    every: dict[str, list[dict[str, Any]]] = {name: [] for name in description}
+    for row in description.brief_table:
+        every[str(row["column"])].append(row)
     out = []
     for number, (name, column) in enumerate(description.items()):
-        drawn = number < MOST_PICTURES and len(column.shares) <= MOST_LEVELS
+        drawn = number < MOST_PICTURES and len(column.often) <= MOST_LEVELS
         drawn = drawn and (column.histogram is not None or column.released is not None or bool(column.shares))
         out.append(
             {
                 "name": name,
                 "declared": declared(column.declared),
-                "rows": [_row(row, "statistic", description.level) for row in every if row["column"] == name],
+                "rows": [_row(row, "statistic", description.level) for row in every[name]],
                 "notes": column.notes,
                 "picture": picture(column, f"column{number}") if drawn else "",
             }

@@ -6,10 +6,13 @@ who knows which row is whose (local) and one who does not (shuffled). Every figu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import ParameterError
-from versadp.noise.block import UNITS
+from versadp.release.folder.editions import composed
+from versadp.release.path.order import KEPT
+from versadp.release.target.person import units_of
 from versadp.release.target.statement import rounded_up
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def guarantees(release: Release) -> dict[str, PrivacyProfile]:
-    """Return the guarantees by what they are called, that of the release for a whole record first.
+    """Return the guarantees by what they are called, that of the release for the default unit first.
 
     Examples
     --------
@@ -34,8 +37,8 @@ def guarantees(release: Release) -> dict[str, PrivacyProfile]:
     ['record, shuffled', 'record, local', 'attribute, shuffled', 'attribute, local']
     """
     found: list[tuple[str, str, PrivacyProfile]] = []
-    for unit in UNITS:
-        local, whole = release.mechanism.privacy(unit), release.privacy(unit)
+    for unit in units_of(release.mechanism.schema):
+        local, whole = local_privacy(release, unit), release.privacy(unit)
         found += ([] if whole == local else [(unit, "shuffled", whole)]) + [(unit, "local", local)]
     out: dict[str, PrivacyProfile] = {}
     for unit, way, profile in found:
@@ -44,14 +47,29 @@ def guarantees(release: Release) -> dict[str, PrivacyProfile]:
     return out
 
 
+def local_privacy(release: Release, unit: str) -> PrivacyProfile:
+    """Return what holds against someone who knows which row is whose, in this edition and all earlier ones.
+
+    Examples
+    --------
+    >>> import versadp as vdp
+    >>> release = vdp.example(2000)
+    >>> local_privacy(release, "record") == release.mechanism.privacy("record")
+    True
+    """
+    earlier = () if release.manifest is None else release.manifest.earlier
+    kept = [replace(edition, order=KEPT) for edition in earlier]
+    return composed(release.mechanism.privacy(unit), kept, unit)
+
+
 def headline(release: Release) -> dict[str, str]:
     """Return the guarantee in one line: what was asked for if that is known, and what the best attacker finds."""
     asked = release.mechanism.target
-    unit = (asked and asked.unit) or "record"
+    unit = (asked and asked.unit) or units_of(release.mechanism.schema)[0]
     hidden = asked is None or asked.shuffled is not None
-    profile = release.privacy(unit) if hidden else release.mechanism.privacy(unit)
+    profile = release.privacy(unit) if hidden else local_privacy(release, unit)
     delta = DELTA if asked is None or asked.epsilon is None else asked.delta or 0.0
-    local, whole = found(release.mechanism.privacy(unit)), found(release.privacy(unit))
+    local, whole = found(local_privacy(release, unit)), found(release.privacy(unit))
     return {"unit": unit, "pair": _pair(profile, delta), "local": local, "shuffled": "" if local == whole else whole}
 
 
@@ -69,23 +87,38 @@ def found(profile: PrivacyProfile, alarms: float = 0.01) -> str:
 
 def _pair(profile: PrivacyProfile, delta: float) -> str:
     """Return (epsilon, delta) at a delta, or at the least one above the floor that says something."""
+    found = pair_at(profile, delta)
+    if found is None:
+        return f"none: delta is never below {rounded_up(profile.delta_floor)}"
+    epsilon, delta = found
+    return f"epsilon {epsilon:g}" + (f", delta {scientific(delta)}" if delta else " (pure: delta 0)")
+
+
+def pair_at(profile: PrivacyProfile, delta: float) -> tuple[float, float] | None:
+    """Return (epsilon, delta) at a delta, or at the least one above the floor that says something, rounded up.
+
+    Examples
+    --------
+    >>> from versadp.privacy import gaussian
+    >>> pair_at(gaussian(1.0), 1e-6)
+    (4.89, 1e-06)
+    """
     try:
         epsilon = float(profile.epsilon(delta))
     except ParameterError:  # below the floor
         delta = float(rounded_up(max(2 * profile.delta_floor, DELTA)))
         if delta >= 1:
-            return f"none: delta is never below {rounded_up(profile.delta_floor)}"
+            return None
         epsilon = float(profile.epsilon(delta))
-    shown = rounded_up(epsilon)
-    return f"epsilon {shown}" + (f", delta {_power(delta)}" if delta else " (pure: delta 0)")
+    return float(rounded_up(epsilon)), delta
 
 
-def _power(value: float) -> str:
+def scientific(value: float) -> str:
     """Return a small number as people write it.
 
     Examples
     --------
-    >>> _power(1e-6), _power(0.05), _power(2.5e-7)
+    >>> scientific(1e-6), scientific(0.05), scientific(2.5e-7)
     ('10⁻⁶', '0.05', '2.5·10⁻⁷')
     """
     digits, power = f"{value:.3e}".split("e")
@@ -118,7 +151,7 @@ def _small(delta: float) -> str:
 
 def again(release: Release) -> list[dict[str, Any]]:
     """Return what several releases of the same people give away together, a row for each number of them."""
-    profile = release.privacy("record")
+    unit, profile = units_of(release.mechanism.schema)[0], release.privacy()
     delta = DELTA if profile.delta_floor < DELTA else 0.0
     rows = []
     for times in TIMES:
@@ -126,7 +159,7 @@ def again(release: Release) -> list[dict[str, Any]]:
         rows.append(
             {
                 "releases": str(times),
-                "(epsilon, delta) of a record": _pair(each, delta),
+                f"(epsilon, delta) of a {unit}": _pair(each, delta),
                 "found at 1% false alarms, at most": found(each),
                 "records given away for certain": f"{rounded_up(100 * each.exact_share)}%"
                 if each.exact_share > NONE

@@ -25,6 +25,8 @@ from versadp.errors import DeltaWarning, InfeasibleError, ParameterError
 from versadp.noise.cost import EVEN
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import Candidate
+from versadp.release.target.person import units_of
+from versadp.release.target.statement import unit_words
 from versadp.reporting.coefficients import RECORDS as RECORDS_OF_A_MODEL
 from versadp.reporting.coefficients import Coefficients, some_model
 from versadp.reporting.guarantee import found
@@ -105,6 +107,7 @@ def planner(
         script=script,
         digest=digest,
         ways=ways,
+        units=list(unit_words(schema).items()),
         model=None if model is None else model.facts,
         columns=[{"name": name, "declared": declared(column)} for name, column in schema.columns.items()],
     )
@@ -121,7 +124,7 @@ def _data(
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
     """Return all that the page shows, as JSON holds it."""
-    stops = [(way, *stop) for way in ways for stop in stops_of(way, records)]
+    stops = [(way, *stop) for way in ways for stop in stops_of(way, records, units_of(schema))]
     points = {}
     for done, (way, unit, epsilon, delta, count) in enumerate(stops):
         if progress is not None:

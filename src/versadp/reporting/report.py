@@ -81,7 +81,10 @@ def report(
     page = render(
         "report.html",
         records=f"{len(opened):,}",
+        title=opened.metadata.title,
+        said=_said(opened),
         insecure=opened.insecure,
+        rows_per_person=opened.mechanism.schema.rows_per_person,
         level=f"{100 * level:g}%",
         headline=guarantee.headline(opened),
         unchanged=_unchanged(opened),
@@ -109,7 +112,7 @@ def report(
 
 def _pictures(release: Release, found: dict[str, Spread]) -> dict[str, str]:
     """Return the provider's pictures."""
-    whole, local = release.privacy("record"), release.mechanism.privacy("record")
+    whole, local = release.privacy(), release.mechanism.privacy()
     beside = {} if whole == local else {"who knows the rows": local}
     label = "best attacker"
     numbers = {
@@ -154,6 +157,13 @@ def _unchanged(release: Release) -> dict[str, str]:
         "they are. This is what lets analysts use any method later, and delta pays for it: assume that such records "
         "can be recognised. Nobody chooses who they are.",
     }
+
+
+def _said(release: Release) -> list[tuple[str, str]]:
+    """Return what the publisher says of the release, as far as it is said."""
+    shown = {"Publisher": "curator", "Date": "date", "Contact": "contact", "Purpose": "purpose"}
+    found = ((word, getattr(release.metadata, name)) for word, name in shown.items())
+    return [(word, text) for word, text in found if text]
 
 
 def _order(release: Release) -> dict[str, str]:

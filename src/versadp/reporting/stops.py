@@ -68,10 +68,12 @@ def around(records: int) -> tuple[int, ...]:
     return tuple(max(2, records * 10**power // 100) for power in range(5))
 
 
-def stops_of(way: Way, records: Sequence[int]) -> Iterator[tuple[str, float, float, int | None]]:
+def stops_of(
+    way: Way, records: Sequence[int], units: Sequence[str] = UNITS
+) -> Iterator[tuple[str, float, float, int | None]]:
     """Yield unit, epsilon, delta and, where the noise depends on it, number of records of each stop."""
     for epsilon, delta, count in product(way.epsilons, way.deltas, records if way.shuffled else [None]):
-        for unit in UNITS:
+        for unit in units:
             yield unit, epsilon, delta, count
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from versadp.errors import SchemaError
 
-SCHEMA: dict[str, Any] = {"rows_per_person": 1}
 COLUMNS: dict[str, dict[str, Any]] = {
     "bounded": {"spacing": "linear", "missing": "window", "effective": None},
     "dates": {"missing": "window", "effective": None},
@@ -24,13 +23,12 @@ def without_reserved(data: Any) -> Any:
 
     Examples
     --------
-    >>> without_reserved({"rows_per_person": 1, "columns": []})
-    {'columns': []}
+    >>> without_reserved({"columns": [{"name": "x", "type": "public", "levels": None}]})
+    {'columns': [{'name': 'x', 'type': 'public'}]}
     """
     if not isinstance(data, Mapping):
         return data
-    out = {name: value for name, value in data.items() if name not in SCHEMA}
-    _check("the schema", data, SCHEMA)
+    out = dict(data)
     columns = data.get("columns")
     if isinstance(columns, Mapping):
         out["columns"] = {name: _column(name, entry) for name, entry in columns.items()}
@@ -41,9 +39,12 @@ def without_reserved(data: Any) -> Any:
 
 
 def refuse_reserved(data: Any) -> None:
-    """Raise if a schema of a mechanism of version 1 to 3 has reserved fields, which came with version 4."""
-    if without_reserved(data) != data:
-        raise SchemaError("a schema of a mechanism before version 4 has no reserved fields", hint="leave them out")
+    """Raise if a schema of a mechanism of version 1 to 3 has fields that came with version 4."""
+    if without_reserved(data) != data or "rows_per_person" in data:
+        raise SchemaError(
+            "a schema of a mechanism before version 4 has no reserved fields and no rows_per_person",
+            hint="leave them out",
+        )
 
 
 def _column(name: Any, entry: Any) -> Any:

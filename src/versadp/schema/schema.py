@@ -18,6 +18,7 @@ from versadp.schema.reserved import without_reserved
 _EXAMPLE = 'e.g. [columns.age], and below it type = "bounded", lower = 18, upper = 90, each on a line of its own'
 
 MAX_SCHEMA = 16 * 2**20
+MAX_ROWS_PER_PERSON = 1000  # the guarantee for a person is computed by so many steps, and is worth nothing long before
 _POPULATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -30,6 +31,9 @@ class Schema:
         In the order in which they are released.
     id : str, optional
         A column that identifies people. It is never released; noise is keyed by it.
+    rows_per_person : int
+        How many rows one person may have at the most; more than one needs an id. Guarantees, targets and budgets then
+        protect the person, with all rows; how many rows somebody has is not protected.
     population : str, optional
         A name for the people of the table: whoever releases files has one ledger for each population. It is not part
         of what is released, and schemas that differ in it are equal.
@@ -56,17 +60,19 @@ class Schema:
     <BLANKLINE>
     """
 
-    __slots__ = ("_columns", "_id", "_omitted", "_population")
+    __slots__ = ("_columns", "_id", "_omitted", "_population", "_rows_per_person")
     _columns: Mapping[str, Column]
     _omitted: tuple[str, ...]
     _id: str | None
     _population: str | None
+    _rows_per_person: int
 
     def __init__(
         self,
         columns: Mapping[str, Column | Omitted],
         id: str | None = None,  # noqa: A002 - public name
         *,
+        rows_per_person: int = 1,
         population: str | None = None,
     ) -> None:
         if not isinstance(columns, Mapping) or all(isinstance(column, Omitted) for column in columns.values()):
@@ -89,6 +95,7 @@ class Schema:
         object.__setattr__(self, "_columns", MappingProxyType(released))
         object.__setattr__(self, "_omitted", tuple(name for name in columns if name not in released))
         object.__setattr__(self, "_id", id)
+        object.__setattr__(self, "_rows_per_person", _check_rows(rows_per_person, id))
         object.__setattr__(self, "_population", None if population is None else check_population(population))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -111,6 +118,11 @@ class Schema:
     def id(self) -> str | None:
         """Name of the column that identifies people, or None."""
         return self._id
+
+    @property
+    def rows_per_person(self) -> int:
+        """How many rows one person may have at the most."""
+        return self._rows_per_person
 
     @property
     def population(self) -> str | None:
@@ -149,30 +161,41 @@ class Schema:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
             return NotImplemented
-        return list(self._declared.items()) == list(other._declared.items()) and self._id == other._id
+        same = self._id == other._id and self._rows_per_person == other._rows_per_person
+        return same and list(self._declared.items()) == list(other._declared.items())
 
     def __hash__(self) -> int:
-        return hash((tuple(self._declared.items()), self._id))
+        return hash((tuple(self._declared.items()), self._id, self._rows_per_person))
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name!r}: {column!r}" for name, column in self._declared.items())
-        return f"Schema({{{inner}}}" + (f", id={self._id!r})" if self._id is not None else ")")
+        given = "".join(f", {name}={value!r}" for name, value in self._head().items())
+        return f"Schema({{{inner}}}{given})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (self._declared, self._id, self._population))
+        return (_rebuild, (self._declared, self._id, self._population, self._rows_per_person))
+
+    def _head(self) -> dict[str, Any]:
+        """Return what is declared beside columns, without what has its neutral value."""
+        head: dict[str, Any] = {} if self._id is None else {"id": self._id}
+        return head | ({} if self._rows_per_person == 1 else {"rows_per_person": self._rows_per_person})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and lists, as they stand in TOML and in a manifest."""
-        out: dict[str, Any] = {} if self._id is None else {"id": self._id}
         # a list keeps the order of columns through every JSON reader
-        return out | {"columns": [{"name": name, **column.to_dict()} for name, column in self._declared.items()]}
+        return self._head() | {
+            "columns": [{"name": name, **column.to_dict()} for name, column in self._declared.items()]
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Read what `to_dict` wrote, or the same with a table of columns as in TOML."""
         data = without_reserved(data)
-        if not isinstance(data, Mapping) or not set(data) <= {"id", "columns"} or "columns" not in data:
-            raise SchemaError("a schema has 'columns' and perhaps 'id', nothing else", hint=_EXAMPLE)
+        known = {"id", "rows_per_person", "columns"}
+        if not isinstance(data, Mapping) or not set(data) <= known or "columns" not in data:
+            raise SchemaError(
+                "a schema has 'columns' and perhaps 'id' and 'rows_per_person', nothing else", hint=_EXAMPLE
+            )
         entries = data["columns"]
         if isinstance(entries, Mapping):
             entries = [{"name": name, **_table(name, entry)} for name, entry in entries.items()]
@@ -184,7 +207,7 @@ class Schema:
             if name in columns:
                 raise SchemaError(f"column {name!r} is declared twice", hint="keep one of them")
             columns[name] = column_from_dict(name, {k: v for k, v in entry.items() if k != "name"})
-        return cls(columns, id=data.get("id"))
+        return cls(columns, id=data.get("id"), rows_per_person=data.get("rows_per_person", 1))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Schema:
@@ -213,11 +236,11 @@ class Schema:
             raise SchemaError(f"the schema is not valid TOML: {problem}", hint=_EXAMPLE) from None
         population = data.pop("population", None)  # for whoever releases files; a manifest has none
         schema = cls.from_dict(data)
-        return _rebuild(schema._declared, schema.id, population)  # noqa: SLF001 - of the same class
+        return _rebuild(schema._declared, schema.id, population, schema.rows_per_person)  # noqa: SLF001 - of the same class
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the text of a schema file, and write it to `path` if one is given."""
-        head = {"id": self._id, "population": self._population}
+        head = self._head() | {"population": self._population}
         parts = [f"{key} = {_toml(value)}\n" for key, value in head.items() if value is not None]
         for name, column in self._declared.items():
             lines = [f"{key} = {_toml(value)}" for key, value in column.to_dict().items()]
@@ -243,8 +266,29 @@ def check_population(name: object) -> str:
     return name
 
 
-def _rebuild(columns: Mapping[str, Column | Omitted], id_: str | None, population: str | None) -> Schema:
-    return Schema(columns, id_, population=population)
+def _rebuild(columns: Mapping[str, Column | Omitted], id_: str | None, population: str | None, rows: int = 1) -> Schema:
+    return Schema(columns, id_, rows_per_person=rows, population=population)
+
+
+def _check_rows(rows: object, id_: str | None) -> int:
+    """Return how many rows a person may have, if it is a whole number from 1 on, and people have an id if it is more.
+
+    Examples
+    --------
+    >>> _check_rows(3, "pid")
+    3
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MAX_ROWS_PER_PERSON:
+        raise SchemaError(
+            f"rows_per_person must be a whole number from 1 to {MAX_ROWS_PER_PERSON:,}",
+            hint="it is the most rows that one person may have, e.g. rows_per_person = 3",
+        )
+    if rows > 1 and id_ is None:
+        raise SchemaError(
+            f"rows_per_person is {rows}, and no column says which rows are one person's",
+            hint='name the column that identifies people: id = "..."',
+        )
+    return rows
 
 
 def _unfilled(text: str) -> list[str]:

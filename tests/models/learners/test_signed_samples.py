@@ -5,7 +5,7 @@ weighted sum finds what there is without them, and whoever drops or turns the si
 signed sample of a release, where noise is undone in expectation only, and a few rows may weigh nothing together, or
 less. A learner is right if on the first it is nearer to the fit without these rows than to that with the negative ones
 dropped, by a factor of four, and if on the second its error is at most 0.6 of that on the records taken as they are. It
-refuses if it raises on either. The table of `docs/scikit-learn.md` is held to this one.
+refuses if it raises on either. The table of `docs/guides/scikit-learn.md` is held to this one.
 """
 
 import importlib
@@ -164,6 +164,6 @@ def test_what_boosting_libraries_do_with_negative_weights(text, expected, sample
 
 
 def test_the_documentation_says_the_same():
-    page = (Path(__file__).parents[3] / "docs" / "scikit-learn.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "scikit-learn.md").read_text()
     told = dict(re.findall(r"^\| `([^`]+)` \| (right|refuses|wrong in silence) \|", page, flags=re.MULTILINE))
     assert told == REGRESSORS | CLASSIFIERS | BOOSTERS

@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.engine import at_work, nearby
-from versadp.errors import ParameterError
+from versadp.errors import NoSuchName, ParameterError, near
 from versadp.inference.checks import check_level
 from versadp.models.describing.description import Description
 from versadp.models.describing.gathering import Gathered, gather, no_records
@@ -33,6 +33,7 @@ def describe(
     *,
     level: float = 0.95,
     quantiles: Sequence[float] = QUANTILES,
+    columns: Sequence[str] | None = None,
     engine: str | Engine = "auto",
 ) -> Description:
     """Describe the columns of a release: means, spreads, quantiles, shares and correlations, corrected for its noise.
@@ -44,6 +45,8 @@ def describe(
     level : float
         Of the intervals.
     quantiles : sequence of float
+    columns : sequence of str, optional
+        Which columns; all of them without it. Correlations are of at most 50 numbers.
     engine : str or Engine
         Where the work runs, as for `fit`.
 
@@ -68,7 +71,11 @@ def describe(
     taus = tuple(np.unique([inputs.number("quantiles", q, 0, 1, open_low=True, open_high=True) for q in quantiles]))
     from scipy.special import ndtri
 
-    layout = Layout.of(opened)
+    schema = opened.mechanism.schema.columns
+    for name in columns or ():
+        if name not in schema:
+            raise NoSuchName(f"there is no column {name!r}", hint=near(name, schema))
+    layout = Layout.of(opened, columns)
     with at_work(engine) as given:
         if given.name == "processes":
             raise ParameterError("describe does not run on processes", hint="use 'local' or 'serial'")

@@ -12,6 +12,7 @@ from versadp.errors import NoSuchName, near
 from versadp.inference.coefficients import CoefTable
 from versadp.inference.named import NamedArray
 from versadp.inference.styles import as_style
+from versadp.models.describing.layout import MOST_CORRELATED
 from versadp.models.describing.statistics import as_date
 from versadp.schema import Dates
 
@@ -66,7 +67,7 @@ class Description(Mapping[str, "ColumnDescription"]):
         self.level = level
         self.records = statistics.gathered.rows
         self.header = header
-        numbers = statistics.layout.numbers
+        numbers = statistics.layout.numbers if statistics.layout.correlated else ()
         self._pairs = {pair: statistics.correlation(*pair) for pair in combinations(numbers, 2)}
 
     def __getitem__(self, name: str) -> ColumnDescription:
@@ -89,22 +90,39 @@ class Description(Mapping[str, "ColumnDescription"]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is not told, and why."""
-        return tuple(note for column in self.values() for note in column.notes)
+        left_out = (self._no_correlations,) if self._no_correlations else ()
+        return (*(note for column in self.values() for note in column.notes), *left_out)
+
+    @property
+    def _no_correlations(self) -> str:
+        """Why there are no correlations; empty if there are."""
+        if self._statistics.layout.correlated:
+            return ""
+        count = len(self._statistics.layout.numbers)
+        return f"correlations of {count:,} numbers are left out, at most {MOST_CORRELATED} have them: choose columns"
 
     @property
     def table(self) -> StatisticsTable:
         """Statistics of all columns, one a row; what is not told is left empty."""
+        return self._table(often=False)
+
+    @property
+    def brief_table(self) -> StatisticsTable:
+        """The table with the most frequent levels only, where a category has very many."""
+        return self._table(often=True)
+
+    def _table(self, *, often: bool) -> StatisticsTable:
         rows = [
             _row(column.name, label, each, column.declared if label not in {"sd", "missing"} else None)
             for column in self.values()
-            for label, each in column.rows()
+            for label, each in column.rows(often=often)
         ]
         return StatisticsTable(rows, self.level)
 
     @property
     def correlations(self) -> NamedArray:
-        """Correlations of all numbers with each other; NaN where they are not told."""
-        names = self._statistics.layout.numbers
+        """Correlations of all numbers with each other, NaN where they are not told; empty for too many numbers."""
+        names = self._statistics.layout.numbers if self._statistics.layout.correlated else ()
         out = np.eye(len(names))
         for (one, other), each in self._pairs.items():
             i, j = names.index(one), names.index(other)
@@ -114,6 +132,8 @@ class Description(Mapping[str, "ColumnDescription"]):
     def correlation(self, one: str, other: str) -> Estimate:
         """Return the correlation of two columns with its interval."""
         found = self._pairs.get((one, other)) or self._pairs.get((other, one))
+        if found is None and self._no_correlations:
+            raise NoSuchName(self._no_correlations, hint=f"describe(release, columns=[{one!r}, {other!r}])")
         if found is None:
             numbers = self._statistics.layout.numbers
             raise NoSuchName(
@@ -132,7 +152,7 @@ class Description(Mapping[str, "ColumnDescription"]):
         """Return all of it as text, html, latex or markdown."""
         page = as_style(style)
         facts = self.header | {"records": f"{self.records:,}"}
-        parts = [page("Description", facts, shown(self.table), self.notes)]
+        parts = [page("Description", facts, shown(self.brief_table), self.notes)]
         if self._pairs:
             parts.append(page("Correlations", {}, shown(self.correlation_table), ()))
         return "\n\n".join(parts)

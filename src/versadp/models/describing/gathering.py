@@ -82,7 +82,12 @@ class Tally:
 
 
 def group_keys(layout: Layout) -> list[tuple[str, ...]]:
-    """Return what each group of statistics is of: all firm columns, then loose ones, then pairs with one of them."""
+    """Return what each group of statistics is of: all firm columns, then loose ones, then pairs with one of them.
+
+    Without correlations it is none, and then each column.
+    """
+    if not layout.correlated:
+        return [(), *((name,) for name in layout.numbers)]
     loose = set(layout.loose)
     pairs = [pair for pair in combinations(layout.numbers, 2) if loose & set(pair)]
     return [layout.firm, *((name,) for name in layout.loose), *pairs]
@@ -102,7 +107,7 @@ def gather(release: Release, layout: Layout, handle: Handle) -> tuple[Any, ...]:
 
 def no_records(layout: Layout) -> Gathered:
     """Return the sums over no records at all."""
-    firm = len(layout.firm)
+    firm = len(group_keys(layout)[0])
     sizes = [1 + firm + firm * (firm + 1) // 2, *({1: 3, 2: 6}[len(key)] for key in group_keys(layout)[1:])]
     groups = tuple((np.zeros(size), np.zeros((size, size))) for size in sizes)
     counts: list[Any] = [np.zeros(bins.count) for bins in layout.bins.values()]
@@ -159,21 +164,16 @@ class Firm:
                 found = layout.products(name)
                 assert found is not None
                 weight[j], inverses[name] = found.weight, found
-        first, second = np.triu_indices(len(names))
+        first, second = np.triu_indices(len(names)) if layout.correlated else (np.arange(len(names)),) * 2
         factor, shift = weight[first] * weight[second], np.zeros(first.size)
         for k, (one, other) in enumerate(zip(first, second, strict=True)):
             if same_block(layout, names[one], names[other]):
                 found = inverses[names[one]]
-                at = [_order(layout, names[one]).index(names[j]) for j in (one, other)]
+                order = layout.firm_part(names[one]).columns
+                at = [order.index(names[j]) for j in (one, other)]
                 units = layout.place(names[one])[1] * layout.place(names[other])[1]
                 factor[k], shift[k] = found.weight, found.shift[at[0], at[1]] / units
         return cls(weight, first, second, factor, shift)
-
-
-def _order(layout: Layout, name: str) -> tuple[str, ...]:
-    """Return the columns of the part of a block whose products are known, in its order."""
-    block = layout.blocks[name]
-    return block.part({each for each in block.columns if each in layout.noisy and each not in block.nullable}).columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +192,8 @@ class Lot:
 
     def statistics(self, key: tuple[str, ...], number: int) -> Array:
         """Return the statistics T of a group, (statistics, records)."""
+        if not key:
+            return np.ones((1, next((len(values) for values in self.numbers.values()), 0)))
         if number == 0:
             return self._firm()
         if len(key) == 1:

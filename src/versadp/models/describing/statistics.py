@@ -22,6 +22,7 @@ from versadp.models.describing.estimates import (
     share_of,
 )
 from versadp.models.describing.gathering import Gathered, group_keys
+from versadp.models.describing.levels import undo_levels
 from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.schema import Bounded, Categorical, Dates
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
 TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
-SHOWN = 50  # values of a public column whose shares are shown
+SHOWN = 50  # levels of a category whose shares a summary shows; values of a public column
 RARE = 0.002  # of released values, on either side: cells beyond the bounds that hold no more are left out
 
 
@@ -108,11 +109,19 @@ class ColumnDescription:
 
         return draw({self.name: self}, path)
 
-    def rows(self) -> list[tuple[str, Estimate]]:
-        """Return statistics by name, in the order of the table."""
+    @property
+    def often(self) -> dict[Any, Estimate]:
+        """The shares that a summary shows: all of them, or the largest, in falling order."""
+        if len(self.shares) <= SHOWN:
+            return self.shares
+        order = sorted(self.shares, key=lambda level: -np.nan_to_num(self.shares[level].value))
+        return {level: self.shares[level] for level in order[:SHOWN]}
+
+    def rows(self, *, often: bool = False) -> list[tuple[str, Estimate]]:
+        """Return statistics by name, in the order of the table; of many levels the frequent ones only if `often`."""
         out = [(label, each) for label, each in (("mean", self.mean), ("sd", self.sd)) if each is not None]
         out += [(f"{100 * tau:g}%", each) for tau, each in self.quantiles.items()]
-        out += [(f"share of {level}", each) for level, each in self.shares.items()]
+        out += [(f"share of {level}", each) for level, each in (self.often if often else self.shares).items()]
         return out + ([] if self.missing is None else [("missing", self.missing)])
 
 
@@ -194,7 +203,7 @@ class Statistics:
         layout, rows = self.layout, self.gathered.rows
         if name not in layout.numbers:
             return NOTHING, NOTHING, (f"{name}: its noise has no moments that could be undone",)
-        if name in layout.firm:
+        if layout.correlated and name in layout.firm:
             j = layout.firm.index(name)
             total, squares = self._groups[layout.firm]
             at = [0, 1 + j, 1 + j, self._product(j, j), self._product(j, j), self._product(j, j)]
@@ -253,17 +262,18 @@ class Statistics:
         return share_of(1 - total[0] / rows if rows else 0.0, rows, *ends, self.z)
 
     def _levels(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
-        declared, inverse, counts = self.layout.columns[name], self.layout.inverse(name), self._counts[name]
+        declared, found = self.layout.columns[name], undo_levels(self.layout, name, self._counts[name])
         assert isinstance(declared, Categorical)
         rows = self.gathered.rows
         levels = [*declared.levels, *((None,) if declared.nullable else ())]
-        if inverse is None:
+        if found is None:
             unknown = Estimate(np.nan, np.nan, 0.0, 1.0)
             return dict.fromkeys(levels, unknown), (f"{name}: its noise tells nothing of its levels",)
-        inverse = inverse[: len(levels), : len(levels)]
-        means = inverse @ counts[: len(levels)] / max(rows, 1)
-        ends = zip(means, inverse.min(axis=1), inverse.max(axis=1), strict=True)
-        return {level: share_of(m, rows, lo, hi, self.z) for level, (m, lo, hi) in zip(levels, ends, strict=True)}, ()
+        each = zip(levels, found.counts / max(rows, 1), found.low, found.high, strict=True)
+        shares = {level: share_of(mean, rows, low, high, self.z) for level, mean, low, high in each}
+        size = len(declared.levels)
+        note = f"{name}: summaries show the {SHOWN} most frequent of its {size:,} levels; the table has all of them"
+        return shares, (note,) if size > SHOWN else ()
 
     def _values(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
         tally = self.gathered.tallies[self.layout.others.index(name)].counts

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from versadp.correction.projection import Projection, as_projection
+from versadp.correction.projection import Projection
 from versadp.errors import DataError, ParameterError
 from versadp.noise.points import MAX_POINTS, How
+from versadp.noise.terms import can_undo
 from versadp.release.augment import SignedSample
 from versadp.release.path.table import read_table, released_columns
 from versadp.schema import Categorical
@@ -56,7 +57,7 @@ def shareable(mechanism: Mechanism, used: list[str], draws: int) -> tuple[Block,
     blocks = tuple(block for block in mechanism.blocks if set(block.columns) & set(used))
     if math.prod(block.point_count(How(draws)) for block in blocks) <= MAX_POINTS:
         return None
-    if any(block.nullable for block in blocks) or as_projection(blocks, ()) is None:
+    if any(block.nullable for block in blocks) or not can_undo(blocks):
         return None
     return blocks
 
@@ -173,7 +174,7 @@ def _shift(shared: Shared, some: pa.Table, gain: Callable[[dict[str, Any]], Arra
 
 
 def _within(shared: Shared, rows: int) -> Shared:
-    """Return the points, if there are not too many for so many records."""
+    """Return the points; raise if there are too many for the number of records."""
     size = shared.projection.size
     if rows * size > PAIRS:
         raise DataError(

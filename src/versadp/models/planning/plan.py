@@ -21,8 +21,8 @@ from versadp.models.planning.assumptions import Assumptions
 from versadp.models.planning.people import make_people
 from versadp.models.planning.precision import FITS, SIMULATION, precision
 from versadp.models.planning.ways import Found, Way, as_dict, least_epsilon, ways
-from versadp.noise.block import check_unit
 from versadp.release.target.candidate import candidates
+from versadp.release.target.person import unit_of
 from versadp.release.target.plan import cheapest, compared_layouts
 from versadp.release.target.plan import plan as plan_target
 
@@ -191,7 +191,7 @@ def plan(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    unit: str = "record",
+    unit: str | None = None,
     shuffled: int | None = None,
     exact_rate: float | None = None,
     advantage: float | None = None,
@@ -232,7 +232,8 @@ def plan(
         As in `fit`: "squared", "logistic", "check", "huber", "hinge", "poisson".
     assume : mapping or path of a TOML file, optional
         What is stated of the people: `marginals` (mean and sd, quantiles, shares of levels), `correlations`,
-        `coefficients`, `residual`; see `docs/planning.md`. What is left open is filled by rules, which are printed.
+        `coefficients`, `residual`; see `docs/guides/planning.md`. What is left open is filled by rules, which are
+        printed.
     noise : {"auto", "window", "zil"}
         With a `target_se`, which noise is looked at. "auto" is windows, pure and shuffled, and Laplace noise beside
         them if a delta of at least a thousandth is given.
@@ -261,7 +262,7 @@ def plan(
         if records is not None or target_se is not None or assume is not None:
             raise ParameterError("records, target_se and assume are about a model", hint='give formula="y ~ age"')
         return plan_target(schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows)
-    check_unit(unit)
+    unit = unit_of(schema, unit)
     count = inputs.whole("records", records if records is not None else rows, 2)
     given = {name: value for name, value in goal.items() if value is not None}
     if (target_se is None) == (not set(given) - {"delta"}):

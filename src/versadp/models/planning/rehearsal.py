@@ -164,7 +164,7 @@ def rehearse(
     records: int = RECORDS,
     epsilon: float | None = None,
     delta: float | None = None,
-    unit: str = "record",
+    unit: str | None = None,
     shuffled: int | None = None,
     noise: str = "auto",
     exact_rate: float | None = None,

@@ -1,8 +1,8 @@
 r"""The mean positive part of a sum of many independent terms, never too small.
 
 What a shuffled release guarantees comes down to `E(S)₊ / n`, S a sum of n independent copies of a term that is
-`x0 - e^ε x1` with given probabilities and otherwise 0 (`docs/shuffle.md`). With M the moment generating function of
-a term, and for any θ > 0,
+`x0 - e^ε x1` with given probabilities and otherwise 0 (`docs/theory/shuffle.md`). With M the moment generating
+function of a term, and for any θ > 0,
 
     E(S)₊ = (1/2π) ∫ M(z)^n / z² dt,    z = θ + it.
 
@@ -18,13 +18,17 @@ It is evaluated in three steps, each of which can only add:
 `E(S)₊ / n` falls with n, so it is at most `E(S)₊` of a single term. That is taken where a few terms are so much larger
 than the rest that the integral would need very many points: there others hide nothing anyway.
 
-**Every result is convex in e^ε, falls, and is at most 1.** Where single terms are large beside the spread of S, the
-second step may add very much at one epsilon and little at the next. There the bound is found at all nodes of a fixed
-grid, and what is used is the lower convex envelope, in e^ε, of these points and of 0 at `last`. It is a bound: let D be
-the true delta, convex in k = e^ε, and v_i >= D(k_i). Any point of the envelope lies on a chord between two of the
-points, at k = w k_i + (1-w) k_j, and ``w v_i + (1-w) v_j >= w D(k_i) + (1-w) D(k_j) >= D(k)``. No v_i is negative and
-the last is 0, so the envelope ends at its minimum and, being convex, never rises; its first value is at most 1. The
-points are the same whatever was asked before, and so is the envelope.
+**Every result is convex in e^ε, falls, and is at most 1.** Where single terms are large beside the spread of S, or
+delta is not near 0 before `last`, the second step may add very much at one epsilon and little at the next. There the
+bound is found at all nodes of a fixed grid, and what is used is the lower convex envelope, in e^ε, of these points and
+of 0 at `last`. It is a bound: let D be the true delta, convex in k = e^ε, and v_i >= D(k_i). Any point of the envelope
+lies on a chord between two of the points, at k = w k_i + (1-w) k_j, and ``w v_i + (1-w) v_j >= w D(k_i) + (1-w) D(k_j)
+>= D(k)``. No v_i is negative and the last is 0, so the envelope ends at its minimum and, being convex, never rises; its
+first value is at most 1. The points are the same whatever was asked before, and so is the envelope.
+
+The pair is symmetric, ``D(1/k) = 1 - (1 - D(k))/k``, and D is convex on both sides of k = 1: a chord from 1/k to k
+gives ``D(1) <= (k - 1 + 2 D(k)) / (k + 1)``. The least of these is used at ε = 0. With it the envelope falls from k = 1
+no faster than that of a pair can, by (1 - D(1))/2; without it a composition would work with a negative probability.
 
 Smearing costs ``(h/sd)² z²/2`` of the value where 0 lies z standard deviations above the mean of S: 3e-4 where delta
 is 1e-12. The others cost less than 1e-11. Rounding is bounded term by term, and is added.
@@ -55,6 +59,7 @@ _LARGEST_POWER, _LARGEST_PEAK = 300.0, 40.0  # of e: of a tilted term, and of th
 _MOST = 100_000  # points of the sum for the integral
 _LARGE, _WRAP = 1.0, 10.0  # of a term, in spreads: beyond which the envelope is used; by how many the period is longer
 _FEW = 128  # nodes of the envelope: their chords cost 2% of the value where delta falls as that of a normal sum
+_NOTHING = 1e-13  # delta below which the envelope is not worth its nodes
 _TINY = 1e-300  # what underflows is not nothing
 _STEP, _FARTHEST = 0.025, 9.0  # of the nodes, in standard deviations; beyond the last delta is below 1e-18
 
@@ -78,6 +83,17 @@ def rough_bounds() -> Iterator[None]:
         yield
     finally:
         _searching.reset(before)
+
+
+def is_searching() -> bool:
+    """Return True inside `rough_bounds`: what is computed there must not be kept for what is reported.
+
+    Examples
+    --------
+    >>> is_searching()
+    False
+    """
+    return _searching.get()
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +148,13 @@ class Terms:
         """Whether single terms are large beside the spread, so that the bound at single nodes may be far too large."""
         return not float(np.max(self.x0 - self.x1)) <= _LARGE * self.spread
 
+    @cached_property
+    def _ends_high(self) -> bool:
+        """Whether delta is not yet nothing at the last node but one: bounds may rise before they fall to 0."""
+        nodes, known = self._grid
+        known[-2] = self._bound(float(nodes[-2]))
+        return bool(known[-2] > _NOTHING)
+
     def _bound(self, node: float) -> float:
         """Return the bound at one node."""
         found = _Contour(self, 1 + node).sum()
@@ -156,12 +179,38 @@ class Terms:
     def _nodes(self) -> tuple[Array, Array]:
         """The same, or the corners of the envelope."""
         nodes, known = self._grid
-        if not self.uneven:
+        if not self.uneven and not self._ends_high:
             return nodes, known
         nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, _FEW).round().astype(np.intp))]
         values = np.array([*(self._bound(node) for node in nodes[:-1].tolist()), 0.0])
+        values[0] = least_at_zero(nodes, values)
         corners = lower_envelope(nodes, values)
         return nodes[corners], values[corners]
+
+
+def least_at_zero(nodes: Array, values: Array) -> float:
+    """Return the least bound on delta(0) that follows from bounds at epsilons from 0 on.
+
+    Parameters
+    ----------
+    nodes : ndarray
+        `e^ε - 1`, increasing; the first is 0.
+    values : ndarray
+        Upper bounds on delta.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(least_at_zero(np.array([0.0, np.expm1(1.0)]), np.array([1.0, 0.0])), 6)  # tanh(1/2)
+    0.462117
+    """
+    from versadp.privacy.profile import ULP
+
+    crossing = (nodes + 2 * values) / (nodes + 2) * (1 + 4 * ULP)
+    return float(min(values[0], crossing.min()))
 
 
 def lower_envelope(x: Array, y: Array) -> NDArray[np.intp]:

@@ -1,8 +1,8 @@
 r"""The dominating pair of a shuffled release outcome by outcome, where few reports are alike.
 
-`docs/shuffle.md` reduces a shuffled release to one pair of laws. C other people answer like coins, ``C ~ Bin(n-1, γ)``;
-with them the report in question makes N = C + 1, of which K say one thing and J = N - K the other. Under the one
-record K is `Bin(C, ½) + Bern(p/(p+1))`, under the other K and J change places, so that
+`docs/theory/shuffle.md` reduces a shuffled release to one pair of laws. C other people answer like coins, ``C ~
+Bin(n-1, γ)``; with them the report in question makes N = C + 1, of which K say one thing and J = N - K the other.
+Under the one record K is `Bin(C, ½) + Bern(p/(p+1))`, under the other K and J change places, so that
 
     P0(N, K) = P(C = N-1) b(K) 2 (pK + J) / (N (p+1)),    log P0/P1 = log (pK + J)/(K + pJ),
 

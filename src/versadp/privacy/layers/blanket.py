@@ -8,8 +8,8 @@ smaller value everywhere is a measure that every report contains, with mass ``γ
     delta(ε) <= (1/n) E(Σ L_i)₊,   L = Π g_j - e^ε Π g'_j with probability γ, else 0,
 
 g_j, g'_j being e_j where the block shows what the one record, and the other, makes likely, and 1 elsewhere. The worst
-pair of records overlaps as little as it can in every block, whatever ε (`docs/shuffle.md`); `2 f_j - 1`, or 0, is less
-than any two overlap. It is never worse than `shuffled` of the sum of the ε_j, and often much better.
+pair of records overlaps as little as it can in every block, whatever ε (`docs/theory/shuffle.md`); `2 f_j - 1`, or 0,
+is less than any two overlap. It is never worse than `shuffled` of the sum of the ε_j, and often much better.
 """
 
 from __future__ import annotations

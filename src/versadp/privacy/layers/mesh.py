@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from versadp.privacy.curves.contour import least_at_zero, lower_envelope
 from versadp.privacy.profile import PrivacyProfile, up
 
 Array = NDArray[np.float64]
@@ -30,6 +31,7 @@ Array = NDArray[np.float64]
 _POINTS = 2**19
 _FARTHEST = 85.0  # reach: exact up to epsilon 40
 _LOWEST = 45.0
+_NO_PAIR = 1e-6  # negative probability beyond what rounding leaves
 _NOTHING = 1e-17  # a tail below this is not worth mesh points
 
 
@@ -113,7 +115,8 @@ def from_deltas(delta: Array, mesh: float) -> Losses:
     Parameters
     ----------
     delta : ndarray
-        Decreasing; the last is the mass at infinity.
+        Upper bounds; the last is the mass at infinity. Where no pair has such a profile, the largest profile of a pair
+        that is not above them is taken, which is a bound too.
     mesh : float
         Distance h of the points.
 
@@ -127,13 +130,28 @@ def from_deltas(delta: Array, mesh: float) -> Losses:
     >>> bool(abs(losses.masses.sum() + losses.lost - 1) < 1e-12)
     True
     """
+    masses = _masses(delta, mesh)
+    if masses.min() < -_NO_PAIR:
+        delta = _of_a_pair(delta, mesh)
+        masses = _masses(delta, mesh)
+    return Losses(1 - len(delta), masses, float(delta[-1]))
+
+
+def _masses(delta: Array, mesh: float) -> Array:
+    """Return the probabilities of the losses from the lowest on; some are negative if no pair has such a delta."""
     drops = np.append(-np.diff(delta), 0.0)
-    growth = np.expm1(mesh)
-    upper = (np.exp(mesh) * drops[:-1] - drops[1:]) / growth
+    upper = (np.exp(mesh) * drops[:-1] - drops[1:]) / np.expm1(mesh)
     lower = upper * np.exp(-mesh * np.arange(1, len(delta)))
-    lost = float(delta[-1])
-    middle = 1 - lost - upper.sum() - lower.sum()
-    return Losses(1 - len(delta), np.concatenate([lower[::-1], [middle], upper]), lost)
+    middle = 1 - float(delta[-1]) - upper.sum() - lower.sum()
+    return np.concatenate([lower[::-1], [middle], upper])
+
+
+def _of_a_pair(delta: Array, mesh: float) -> Array:
+    """Return the largest profile of a symmetric pair that is not above bounds on delta, which are bounds then too."""
+    nodes, values = np.expm1(_mesh(mesh, 0, len(delta) - 1)), np.minimum.accumulate(np.minimum(delta, 1.0))
+    values[0] = least_at_zero(nodes, values)
+    corners = lower_envelope(nodes, values)
+    return np.asarray(np.interp(nodes, nodes[corners], values[corners]))
 
 
 def coarsen(losses: Array, masses: Array, count: int) -> tuple[Array, Array]:

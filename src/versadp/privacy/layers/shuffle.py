@@ -1,7 +1,7 @@
 r"""A shuffled release: reports whose order tells nothing protect a record better than each does alone.
 
 n people report through channels that are pure `ε₀` each, and what is published is the reports as a multiset. Then
-delta(ε) is at most that of one pair of laws (`docs/shuffle.md` has the proof),
+delta(ε) is at most that of one pair of laws (`docs/theory/shuffle.md` has the proof),
 
     C ~ Bin(n-1, γ),  A ~ Bin(C, ½),  Δ ~ Bern(p/(p+1)):    (A + Δ, C - A + 1 - Δ)  against the same in reverse,
 

@@ -4,7 +4,8 @@ P and Q are what ideal noise would give, P' and Q' what is drawn. If each is wit
 for every event ``Q'(S) - e^ε P'(S) <= Q(S) + τ - e^ε (P(S) - τ) <= delta(ε) + (1 + e^ε) τ``.
 
 e^ε makes this dear where ε is large. More may be known: that what is missing from P is also a small share of it,
-``P(S) - P'(S) <= r P(S)``, but for outcomes far out that cost ``far`` at every ε (`docs/privacy-numerics.md`). Then
+``P(S) - P'(S) <= r P(S)``, but for outcomes far out that cost ``far`` at every ε (`docs/theory/privacy-numerics.md`).
+Then
 
     delta'(ε) = delta(ε) + (1 + e^ε) τ                  where  r P(L > ε) + far e^-ε >= τ
               = delta(ε + log(1-r)) + τ + far           where  r P(L > ε + log(1-r)) + far e^-ε <= τ,

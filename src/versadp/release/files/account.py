@@ -9,10 +9,12 @@ from versadp.errors import StateError, VersadpError
 from versadp.release.files.charges import DELTA_UNIT, EPSILON_UNIT, spelled
 from versadp.release.files.places import POPULATION, find, home_of, states
 from versadp.release.files.refusals import writing
+from versadp.release.folder.signature import key_text, public_bytes
 from versadp.release.ledger.editions import as_edition, most_versions
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
+from versadp.release.target.person import units_of
 from versadp.release.target.statement import EPSILONS, rounded_up
 from versadp.schema.schema import check_population
 
@@ -77,18 +79,11 @@ def account(place: Path | None = None, *, state: Path | None = None, population:
     ...     account(state=Path(folder, "secret")).sentence()
     'One person was charged by 2 releases at most epsilon 10.16297, delta 0.800002 in all; there is no budget.'
     """
-    with writing():
-        if place is not None:
-            home = home_of(place.absolute(), state)
-        elif state is not None:
-            home = state.absolute()
-        else:
-            home = _home(population or POPULATION)
-        with State(home) as opened:
-            known = [each for each in opened.ledger.histories.values() if each.counts]
-            notes = tuple(note for each in known for note in notes_on(opened, each))
-            rows = tuple(map(_row, known))
-            return Account(rows, exposure_before(opened.ledger).most(), opened.first.budget, notes)
+    with writing(), State(_state_of(place, state, population)) as opened:
+        known = [each for each in opened.ledger.histories.values() if each.counts]
+        notes = tuple(note for each in known for note in notes_on(opened, each))
+        rows = tuple(map(_row, known))
+        return Account(rows, exposure_before(opened.ledger).most(), opened.first.budget, notes)
 
 
 def notes_on(state: State, history: History) -> tuple[str, ...]:
@@ -97,7 +92,7 @@ def notes_on(state: State, history: History) -> tuple[str, ...]:
     if versions == 1:
         return ()
     edition = as_edition(state.ledger, history, 1)
-    together = edition.privacy("record")
+    together = edition.privacy(units_of(history.begin.noise.schema)[0])
     pairs = ", ".join(f"({epsilon:g}, {rounded_up(float(together.delta(epsilon)))})" for epsilon in EPSILONS)
     holds = f"{history.begin.out} holds up to {versions} versions of a person, and its manifest states one's guarantee"
     return (f"{holds}; all of them together guarantee (epsilon, delta): {pairs}",)
@@ -118,6 +113,22 @@ def notes_for(place: Path) -> tuple[str, ...]:
             return () if history is None else notes_on(opened, history)
     except (VersadpError, OSError):
         return ()
+
+
+def public_key(place: Path | None = None, *, state: Path | None = None, population: str | None = None) -> str:
+    """Return the public key of a state folder's signatures, as text; the arguments are those of `account`."""
+    with writing(), State(_state_of(place, state, population)) as opened:
+        if not opened.has_signing_key:
+            raise StateError(
+                "nothing was signed from this state folder, so it has no key", hint="`versadp sign DIR` makes one"
+            )
+        return key_text(public_bytes(opened.signing_key()))
+
+
+def _state_of(place: Path | None, state: Path | None, population: str | None) -> Path:
+    if place is not None:
+        return home_of(place.absolute(), state)
+    return _home(population or POPULATION) if state is None else state.absolute()
 
 
 def _home(population: str) -> Path:

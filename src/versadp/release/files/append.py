@@ -8,7 +8,7 @@ nobody is released twice by accident.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from versadp.release.files.intake import Feed, Run
 from versadp.release.files.intent import begin_append, give_up
 from versadp.release.files.places import home_of, scratch_of
 from versadp.release.files.refusals import unfit, writing
+from versadp.release.files.sign import refuse_unsignable, sign_again
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
 from versadp.release.folder.edition_folders import edition_place
 from versadp.release.folder.folder import open_folder
@@ -29,6 +30,7 @@ from versadp.release.folder.manifest import MANIFEST
 from versadp.release.ledger.editions import editions_before
 from versadp.release.ledger.state import State, prepare
 from versadp.release.mechanism import VERSION
+from versadp.release.path.rows import check_keep
 from versadp.release.release import load
 from versadp.release.target.statement import guarantee_line
 
@@ -48,7 +50,8 @@ class Appended:
     Attributes
     ----------
     new, skipped, charged : int
-        Released for the first time; left out as the same; released once more and charged.
+        Released for the first time; left out as the same; released once more and charged. Where people may have
+        several rows these are numbers of rows.
     before, after : str
         The guarantee of the release, in one line each.
     notes : tuple of str
@@ -71,6 +74,7 @@ def append_file(
     again: str = "refuse",
     accept_weaker: bool = False,
     without_missing_people: bool = False,
+    keep_rows: int | None = None,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -102,6 +106,8 @@ def append_file(
         guarantee without one.
     without_missing_people : bool
         With again="charge": as for `release_file`.
+    keep_rows : int, optional
+        As for `release_file`.
     restart : bool
         Give up an unfinished append and begin anew.
     batch_rows, engine, progress
@@ -132,19 +138,42 @@ def append_file(
         home = home_of(base, state)
         prepare(home, make=False)
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     with writing(), State(home) as opened:
         history, place = _newest(opened, base)
+        refuse_unsignable(opened, place)
         running = history.running
         if running is not None and restart:
             give_up(opened, history.name, scratch_of(base, history.name))
             running = None
         # an older versadp appended further versions to an edition: what it began so is finished so
         if again == "charge" and (running is None or running.begin.again != "charge"):
-            return _edition(opened, base, feed, history, restart=restart, without=without_missing_people)
+            terms = Terms(
+                history.begin.charge,
+                history.is_sorted or history.begin.noise.version == 1,  # which knew of no order
+                restart=restart,
+                without_missing_people=without_missing_people,
+                keep_rows=keep_rows,
+            )
+            return _edition(opened, base, feed, history, terms)
         if running is None:
-            begin_append(opened, history.name, _own_charge(history) if accept_weaker else None)
+            begin_append(opened, history.name, _own_charge(history) if accept_weaker else None, keep_rows)
         number = len(opened.ledger.histories[history.name].intakes) - 1
-        return _append(Run(opened, feed, history.begin.noise, history.name, number, accept_weaker), place, base)
+        feed = feed.keeping(keep_rows, history.begin.noise, opened, history)
+        run = Run(opened, feed, history.begin.noise, history.name, number, accept_weaker)
+        _refuse_other_rows(run, keep_rows)
+        return _append(run, place, base)
+
+
+def _refuse_other_rows(run: Run, keep_rows: int | None) -> None:
+    """Refuse to go on with an append that keeps another number of rows per person."""
+    begun = run.intake.begin.keep_rows
+    if begun != keep_rows:
+        raise ParameterError(
+            f"the append was begun with keep_rows={begun}",
+            hint="finish it as it was begun, or begin anew: restart=True (--restart)",
+        )
 
 
 def _own_charge(history: History) -> tuple[int, int] | None:
@@ -174,14 +203,11 @@ def _newest(state: State, base: Path) -> tuple[History, Path]:
     return history, place
 
 
-def _edition(state: State, base: Path, feed: Feed, history: History, *, restart: bool, without: bool) -> Appended:
+def _edition(state: State, base: Path, feed: Feed, history: History, terms: Terms) -> Appended:
     """Make the people of a file the next edition, with the noise of the newest."""
     mechanism = history.begin.noise.in_version(VERSION)
-    charge = history.begin.charge
-    if not keeps(mechanism, charge):
-        charge = charge_of(mechanism)
-    shuffle = history.is_sorted or history.begin.noise.version == 1  # which knew of no order
-    terms = Terms(charge, shuffle, restart=restart, without_missing_people=without)
+    if not keeps(mechanism, terms.charge):
+        terms = replace(terms, charge=charge_of(mechanism))
     run = release_edition(state, base, feed, mechanism, terms)
     before = _guarantee(state, history)
     if run is None:
@@ -197,7 +223,7 @@ def _append(run: Run, place: Path, base: Path) -> Appended:
             give_up(run.state, run.name, scratch.parent)
             return _result(run, 0, before)
         run.publish(scratch, run.history.files + run.intake.files)
-    _move(scratch, place, run.intake)
+    _move(run.state, scratch, place, run.intake)
     run.done()
     shutil.rmtree(scratch.parent, ignore_errors=True)
     return _result(run, sum(file.rows for file in run.intake.files), before)
@@ -214,8 +240,11 @@ def _guarantee(state: State, history: History) -> str:
     return guarantee_line(history.begin.noise, history.order, editions_before(state.ledger, history))
 
 
-def _move(scratch: Path, place: Path, intake: Intake) -> None:
-    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on."""
+def _move(state: State, scratch: Path, place: Path, intake: Intake) -> None:
+    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on.
+
+    The signature of a release that is signed comes first: it fits the manifest that is there and the one that comes.
+    """
     for file in intake.files:
         if (scratch / file.name).exists():
             (scratch / file.name).replace(place / file.name)
@@ -223,6 +252,7 @@ def _move(scratch: Path, place: Path, intake: Intake) -> None:
             raise ReleaseError(f"{file.name} was lost before it was published", hint="put the release folder back")
         reached("part moved")
     sync_folder(place)
+    sign_again(state, scratch, place)
     if (scratch / MANIFEST).exists():
         (scratch / MANIFEST).replace(place / MANIFEST)
     sync_folder(place)

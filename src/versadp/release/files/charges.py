@@ -43,7 +43,7 @@ def charge_of(
     (1500000, 62500000000)
     """
     shuffled = None if alone or mechanism.target is None else mechanism.target.shuffled
-    profile = mechanism.privacy("record", shuffled=shuffled)
+    profile = mechanism.privacy(shuffled=shuffled)
     if target is None:
         delta = min(2 * float(profile.delta_floor) + 1e-6, (1 + float(profile.delta_floor)) / 2)
         return whole(math.nextafter(float(profile.epsilon(delta)), math.inf), delta)
@@ -65,7 +65,7 @@ def keeps(mechanism: Mechanism, charge: tuple[int, int]) -> bool:
     >>> keeps(mech, (1500000, 62500000000)), keeps(mech, (1000, 62500000000))
     (True, False)
     """
-    profile = mechanism.privacy("record", shuffled=None if mechanism.target is None else mechanism.target.shuffled)
+    profile = mechanism.privacy(shuffled=None if mechanism.target is None else mechanism.target.shuffled)
     return Fraction(float(profile.delta(charge[0] / EPSILON_UNIT))) * DELTA_UNIT <= charge[1]
 
 

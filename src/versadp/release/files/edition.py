@@ -20,6 +20,7 @@ from versadp.release.files.intent import begin, give_up
 from versadp.release.files.places import find, scratch_of
 from versadp.release.files.refusals import as_begun, is_as_begun, refuse_key, unfit
 from versadp.release.files.repartition import Screen
+from versadp.release.files.sign import is_signed, refuse_unsignable
 from versadp.release.folder.edition_folders import edition_place
 from versadp.release.folder.folder import open_folder
 from versadp.release.ledger.digests import TAGGED
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.release.files.intake import Feed
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -63,13 +65,19 @@ def check_edition(mechanism: Mechanism, again: str) -> None:
 
 @dataclass(frozen=True)
 class Terms:
-    """How an edition is made, see `release_file`; what it charges one person is in the units of `charges.py`."""
+    """How an edition is made, see `release_file`; what it charges one person is in the units of `charges.py`.
+
+    Without metadata an edition says what the one before it said, with its own date; it is signed if that one is.
+    """
 
     charge: tuple[int, int]
     shuffle: bool = True
     key: bytes | None = field(default=None, repr=False)
     restart: bool = False
     without_missing_people: bool = False
+    metadata: Metadata | None = None
+    sign: bool = False
+    keep_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,10 +127,11 @@ def release_edition(
     begun = place.begun
     if begun is not None and terms.restart:
         begun = give_up(state, begun.name, scratch_of(base, begun.name))
-    if begun is None and _is_there(state, place.after, feed, mechanism, shuffle=terms.shuffle):
+    if begun is None and _is_there(state, place.after, feed, mechanism, terms):
         if place.after.running is None:  # a crash may have left it after the end was marked
             shutil.rmtree(scratch_of(base, place.after.name), ignore_errors=True)
         return None
+    refuse_unsignable(state, edition_place(base, place.number - 1))
     _refuse_before(state, place, mechanism, terms.key)
     if begun is None or begun.intakes[0].publish is None:
         _refuse_missing(state, place, feed, mechanism, allowed=terms.without_missing_people)
@@ -135,12 +144,16 @@ def release_edition(
             again="charge",
             key=terms.key,
             order="hash" if terms.shuffle else None,
+            keep_rows=terms.keep_rows,
+            metadata=terms.metadata or place.after.begin.said,
             edition_of=place.after.name,
         )
     else:
         refuse_key(state, begun, terms.key)
-    run = Run(state, feed, as_begun(begun, mechanism, shuffle=terms.shuffle), begun.name, 0)
-    finish(run, place.folder, base)
+    mechanism = as_begun(begun, mechanism, shuffle=terms.shuffle, keep_rows=terms.keep_rows, metadata=terms.metadata)
+    run = Run(state, feed.keeping(terms.keep_rows, mechanism, state, begun), mechanism, begun.name, 0)
+    sign = terms.sign or is_signed(edition_place(base, place.number - 1))
+    finish(run, place.folder, base, sign=sign)
     return run
 
 
@@ -153,6 +166,11 @@ def _refuse_before(state: State, place: Place, mechanism: Mechanism, key: bytes 
         raise ParameterError(
             "the editions before have another id column, by which people are recognised",
             hint="name the same column in the schema, or release to a new folder",
+        )
+    if before.begin.noise.schema.rows_per_person != mechanism.schema.rows_per_person:
+        raise ParameterError(
+            "the editions before have another rows_per_person, and all editions together protect one unit",
+            hint="declare the same number in the schema, or release to a new folder",
         )
     if key is not None and state.key_check(key) in {each.begin.check for each in _chain(state, before)}:
         raise KeyMaterialError(
@@ -167,10 +185,12 @@ def _chain(state: State, last: History) -> list[History]:
     return found
 
 
-def _is_there(state: State, last: History, feed: Feed, mechanism: Mechanism, *, shuffle: bool) -> bool:
+def _is_there(state: State, last: History, feed: Feed, mechanism: Mechanism, terms: Terms) -> bool:
     """Return whether a release holds just the people of a file, with this noise: then its command was run again."""
-    if not is_as_begun(last, mechanism, shuffle=shuffle):
+    if not is_as_begun(last, mechanism, shuffle=terms.shuffle, keep_rows=terms.keep_rows):
         return False
+    if not last.final:  # whose key is gone
+        feed = feed.keeping(terms.keep_rows, last.begin.noise, state, last)
     intakes = last.done
     if intakes[-1].number > 0 and intakes[-1].begin.again == "charge":  # versions that an older versadp appended
         intakes = intakes[-1:]
@@ -210,4 +230,4 @@ def _people(state: State, history: History, feed: Feed, mechanism: Mechanism) ->
     before = exposure_before(state.ledger)
     screen = Screen(mechanism, state.digest_key, history.name, history.begin.charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):
-        yield screen.rows(batch)
+        yield screen.rows(batch)[:, :TAGGED]

@@ -10,6 +10,7 @@ from versadp.release.atomic_write import sync_folder
 from versadp.release.checkpoints import reached
 from versadp.release.files.places import manifest_at, scratch_of
 from versadp.release.files.refusals import unfit
+from versadp.release.files.sign import sign_in_place, sign_scratch
 from versadp.release.folder.folder import open_folder
 from versadp.release.folder.manifest import MANIFEST, read_manifest
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from versadp.release.files.intake import Run
 
 
-def finish(run: Run, place: Path, base: Path) -> None:
+def finish(run: Run, place: Path, base: Path, *, sign: bool = False) -> None:
     """Make, or finish, or check the first intake of a release at a place; what is unfinished lies beside `base`."""
     beside = scratch_of(base, run.name)
     if run.history.final:
@@ -29,6 +30,8 @@ def finish(run: Run, place: Path, base: Path) -> None:
     if place.exists():
         shutil.rmtree(beside, ignore_errors=True)  # a crash may have left it empty
         _compare(run, place)
+        if sign:
+            sign_in_place(run.state, place, base)
         return
     if len(run.history.done) > 1:
         raise ReleaseError("the release folder is gone, and records had been appended to it", hint="put it back")
@@ -36,6 +39,8 @@ def finish(run: Run, place: Path, base: Path) -> None:
     run.make(scratch, empty=True)
     run.publish(scratch, run.intake.files)
     _sweep(scratch)
+    if sign:
+        sign_scratch(run.state, scratch)
     scratch.rename(place)
     sync_folder(place.parent)
     reached("after publication")

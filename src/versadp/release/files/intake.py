@@ -8,7 +8,7 @@ bytes. What was done already is asked of the ledger every time, and kept nowhere
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
 from versadp.release.atomic_write import settle, sync_folder
 from versadp.release.files.intent import give_up
+from versadp.release.files.keep_rows import KeptRows
 from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.refusals import changed, lost, otherwise, too_weak
 from versadp.release.files.repartition import Screen, pieces, telling, unscreened
@@ -65,6 +66,13 @@ class Feed:
                 "files are released on threads: keys are not sent to other processes",
                 hint="engine 'local' or 'serial'",
             )
+
+    def keeping(self, keep_rows: int | None, mechanism: Mechanism, state: State, history: History) -> Feed:
+        """Return the feed with at most so many rows of each person, which the key of the release chooses."""
+        if keep_rows is None:
+            return self
+        key = state.key(history.name, history.begin.check)
+        return replace(self, source=KeptRows(self.source, mechanism, keep_rows, key, state.folder))
 
 
 @dataclass
@@ -283,8 +291,10 @@ class Run:
         """Write the manifest, and what it will be into the ledger."""
         if self.intake.publish is not None and _manifest_in(scratch) == self.intake.publish:
             return  # it was announced as it stands; another version might choose other words
-        earlier = editions_before(self.state.ledger, self.history)
-        manifest = Manifest.of(self.mechanism, files, order=self.order, batches=self.batches, earlier=earlier)
+        earlier, said = editions_before(self.state.ledger, self.history), self.history.begin.said
+        manifest = Manifest.of(
+            self.mechanism, files, order=self.order, batches=self.batches, earlier=earlier, metadata=said
+        )
         manifest.write(scratch)
         sync_folder(scratch)
         sync_folder(scratch.parent)

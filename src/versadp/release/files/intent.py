@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from versadp.errors import ReleaseError, StateError
 from versadp.release.files.places import base_of, scratch_of
 from versadp.release.files.refusals import refuse_spent, refuse_strangers
+from versadp.release.folder.manifest import VERSION
+from versadp.release.folder.metadata import NOTHING_SAID
 from versadp.release.ledger.entries import Abandon, Append, Begin
 from versadp.release.ledger.exposure import exposure_before
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
     from versadp.release.mechanism import Mechanism
@@ -28,9 +31,14 @@ def begin(
     again: str,
     key: bytes | None,
     order: str | None,
+    metadata: Metadata | None = None,
     edition_of: str | None = None,
+    keep_rows: int | None = None,
 ) -> History:
-    """Write key and intent to the disk, in this order; an edition names the release before it."""
+    """Write key and intent to the disk, in this order; software and date are those of now, whenever it is done.
+
+    An edition names the release before it.
+    """
     known = [history for history in state.ledger.histories.values() if history.counts]
     if known and not state.first.shared and edition_of is None:
         raise StateError("this state folder belongs to another release", hint="choose one with --state")
@@ -39,6 +47,7 @@ def begin(
     if column is None:  # with an id everybody is looked up, one by one
         refuse_spent(exposure, state.first.budget, charge, again)
     give_up_unseen(state)
+    earlier = sum(history.counts for history in state.ledger.histories.values())
     name, secret = state.new_key(key)
     state.ledger.add(
         Begin(
@@ -49,17 +58,19 @@ def begin(
             charge=charge,
             again=again,
             order=order,
+            metadata=None if mechanism.version < VERSION else (metadata or NOTHING_SAID).begun(earlier).to_dict(),
             edition_of=edition_of,
+            keep_rows=keep_rows,
         )
     )
     return state.ledger.histories[name]
 
 
-def begin_append(state: State, name: str, charge: tuple[int, int] | None = None) -> None:
+def begin_append(state: State, name: str, charge: tuple[int, int] | None = None, keep_rows: int | None = None) -> None:
     """Write the intent to append to a release to the disk; its people may be charged otherwise than those before."""
     refuse_strangers(exposure_before(state.ledger), state.ledger.histories[name].begin.noise.schema.id, "refuse")
     give_up_unseen(state)
-    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), "refuse", charge))
+    state.ledger.add(Append(name, len(state.ledger.histories[name].intakes), "refuse", charge, keep_rows))
 
 
 def give_up_unseen(state: State) -> None:

@@ -15,6 +15,7 @@ from versadp.release.target.statement import guarantee_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.ledger.exposure import Exposure
     from versadp.release.ledger.history import History
     from versadp.release.ledger.state import State
@@ -52,8 +53,15 @@ def refuse_key(state: State, history: History, key: bytes | None) -> None:
         raise KeyMaterialError("the release was begun with another key", hint="leave the key out")
 
 
-def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechanism:
-    """Return the mechanism with which a release was begun; refuse to go on with other noise, or another order."""
+def as_begun(
+    history: History,
+    mechanism: Mechanism,
+    *,
+    shuffle: bool,
+    keep_rows: int | None = None,
+    metadata: Metadata | None = None,
+) -> Mechanism:
+    """Return the mechanism with which a release was begun; refuse other noise, order, rows or metadata."""
     begun = history.begin.noise
     if begun.version > 1 and shuffle != history.is_sorted:  # version 1 had no other order than that of the input
         raise _unlike(history, f"with shuffle={history.is_sorted}")
@@ -61,15 +69,19 @@ def as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> Mechan
         same = mechanism.in_version(begun.version) == begun
     except ParameterError:  # the older version has no such noise
         same = False
+    if same and metadata is not None and not metadata.says(history.begin.said):
+        raise _unlike(history, "with other metadata")
     if not same:
         raise _unlike(history, "with another schema or other noise")
+    if history.begin.keep_rows != keep_rows:
+        raise _unlike(history, f"with keep_rows={history.begin.keep_rows}")
     return begun
 
 
-def is_as_begun(history: History, mechanism: Mechanism, *, shuffle: bool) -> bool:
+def is_as_begun(history: History, mechanism: Mechanism, *, shuffle: bool, keep_rows: int | None = None) -> bool:
     """Return whether a release was made with this noise, in this order."""
     try:
-        as_begun(history, mechanism, shuffle=shuffle)
+        as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows)
     except (ParameterError, ReleaseError):
         return False
     return True

@@ -20,9 +20,11 @@ from versadp.release.files.places import POPULATION, find, home_of, scratch_of
 from versadp.release.files.queries import Query
 from versadp.release.files.refusals import as_begun, refuse_key, writing
 from versadp.release.files.sources import BATCH_ROWS, open_fitting
+from versadp.release.folder.manifest import refuse_metadata
 from versadp.release.ledger.ledger import LEDGER
 from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
+from versadp.release.path.rows import check_keep
 from versadp.release.release import Release, load
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.release.files.sources import Source
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
 
 AGAIN = ("refuse", "charge", "others")
@@ -44,12 +47,15 @@ def release_file(
     shuffle: bool = True,
     edition_of: str | Path | None = None,
     without_missing_people: bool = False,
+    keep_rows: int | None = None,
     state: str | Path | None = None,
     population: str | None = None,
     key: bytes | None = None,
     again: str = "refuse",
     target: tuple[float, float] | None = None,
     budget: tuple[float, float] | None = None,
+    metadata: Metadata | None = None,
+    sign: bool = False,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     engine: str | Engine = "auto",
@@ -78,6 +84,9 @@ def release_file(
     without_missing_people : bool
         Make an edition although people of the newest one are not in the file; otherwise that is refused. How many
         people an edition has is public, and those who are left out stay in the editions before.
+    keep_rows : int, optional
+        Keep at most so many rows of each person, no more than the schema's `rows_per_person`; the key chooses which,
+        whatever stands in them. By default people with more rows than the schema allows are refused.
     state : str or Path, optional
         Where keys and ledger are kept. By default a folder of this user, under `$VERSADP_STATE`,
         `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`, with one ledger for each population: it knows who was
@@ -92,9 +101,16 @@ def release_file(
         Without an id column nobody can be recognised, so every further release is refused, unless everybody is
         charged, or the caller vouches that these are other people.
     target : tuple of float, optional
-        (epsilon, delta) for a whole record that the release is charged with; by default what the mechanism keeps.
+        (epsilon, delta) for a person (a whole record, where a person has one row) that the release is charged with; by
+        default what the mechanism keeps.
     budget : tuple of float, optional
         (epsilon, delta) that one person may be charged in all; said when the state folder is first used.
+    metadata : Metadata, optional
+        What stands in the manifest beside the guarantee: title, curator, contact, purpose, covers, rationale. Date,
+        software and the number of earlier releases are set when the release is begun, whatever is given.
+    sign : bool
+        Sign the manifest with the key of the state folder, which is made when it is first needed; what is appended is
+        then signed too. See `versadp.sign`.
     restart : bool
         Give up an unfinished release and its key, and begin anew.
     batch_rows : int
@@ -121,10 +137,11 @@ def release_file(
     ...     release_file(folder + "/people.parquet", folder + "/released", mech, state=folder + "/secret")
     <Release: 3 records, 1 column, on disk>
     """
-    _check_arguments(mechanism, state=state, population=population, key=key, again=again)
+    _check_arguments(mechanism, state=state, population=population, key=key, again=again, keep_rows=keep_rows)
     check_place(out, edition_of)
     if edition_of is not None:
         check_edition(mechanism, again)
+    refuse_metadata(mechanism, metadata if edition_of is None else None)  # editions are of the present version
     place = inputs.path(out if edition_of is None else edition_of, "a release folder").absolute()
     with writing():  # who is in an edition is known to the ledger of those before
         follows = edition_of is not None
@@ -146,7 +163,7 @@ def release_file(
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     with writing(), State(home, make=not follows, budget=limit) as opened:
         if follows:
-            terms = Terms(charge, shuffle, key, restart, without_missing_people)
+            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows)
             release_edition(opened, place, feed, mechanism, terms)
             return load(place)
         history = find(opened, place)
@@ -156,16 +173,36 @@ def release_file(
             if place.exists() or place.is_symlink():
                 raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
             order = "hash" if shuffle and mechanism.version > 1 else None
-            history = begin(opened, place, mechanism, charge=charge, again=again, key=key, order=order)
+            history = begin(
+                opened,
+                place,
+                mechanism,
+                charge=charge,
+                again=again,
+                key=key,
+                order=order,
+                keep_rows=keep_rows,
+                metadata=metadata,
+            )
         else:
             refuse_key(opened, history, key)
-        finish(Run(opened, feed, as_begun(history, mechanism, shuffle=shuffle), history.name, 0), place, place)
+        begun = as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows, metadata=metadata)
+        feed = feed.keeping(keep_rows, begun, opened, history)
+        finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
     return load(place)
 
 
 def _check_arguments(
-    mechanism: Mechanism, *, state: str | Path | None, population: str | None, key: bytes | None, again: str
+    mechanism: Mechanism,
+    *,
+    state: str | Path | None,
+    population: str | None,
+    key: bytes | None,
+    again: str,
+    keep_rows: int | None,
 ) -> None:
+    if keep_rows is not None:
+        check_keep(keep_rows, mechanism.schema)
     if again not in AGAIN or (again == "others" and mechanism.schema.id is not None):
         raise ParameterError("again must be 'refuse', 'charge', or (without an id column) 'others'")
     if key is not None:

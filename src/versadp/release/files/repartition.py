@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from versadp.errors import DataError, KeyMaterialError, SpentError
 from versadp.release.ledger.digests import TAGGED, people_rows
-from versadp.release.ledger.people import Distinct
+from versadp.release.ledger.people import Distinct, Several
+from versadp.release.path.columns import refuse_repeats
+from versadp.release.path.rows import SHIFT
 from versadp.release.path.table import read_table, survey
 
 if TYPE_CHECKING:
@@ -25,14 +27,15 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.uint64]
 
-VERSION = TAGGED  # the column of a piece's people that the ledger does not keep
+VERSION, FIRST = TAGGED, TAGGED + 1  # columns of a piece's people that the ledger does not keep
 
 
 @dataclass(frozen=True)
 class Piece:
     """The input of one part; `share` says how much is read by then.
 
-    With an id `people` has one row a record: who it is of, its digest, and which version it is (`VERSION`).
+    With an id `people` has one row a record: who it is of, its digest, which version it is, and which of equal rows of
+    this person (`VERSION`), and whether it is the person's first row, for which they are charged (`FIRST`).
     """
 
     number: int
@@ -100,7 +103,8 @@ class Screen:
         """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
         column = self.mechanism.schema.id
         assert column is not None
-        now, known_before = Distinct(self.before.folder), self.before.known(column)
+        most, known_before = self.mechanism.schema.rows_per_person, self.before.known(column)
+        now, several = Distinct(self.before.folder), Several(most, self.before.folder)
         refused = spent = 0
         for batch, rows, share in engine.map(self._with_rows, batches):
             found = known_before.find(rows)
@@ -110,16 +114,23 @@ class Screen:
             if self.budget is not None:
                 total = self.before.of(column, found) + np.array(self.charge, np.uint64)
                 over = fresh & np.any(total > np.array(self.budget, np.uint64), axis=1)
+            first = number = np.zeros(len(rows), np.uint64)
+            if most == 1:
+                first = number + np.uint64(1)
+                now.see(rows[:, 0])
+            else:
+                first, number = several.see(rows)
             refused += int(known.sum()) if self.again == "refuse" else 0
-            spent += int(over.sum())
-            now.see(rows[:, 0])
-            if refused or spent or now.noticed:
+            spent += int((over & (first > 0)).sum())
+            if refused or spent or now.noticed or several.beyond:
                 continue  # to the end, for the whole count; nothing more is released
             self.skipped += int((~fresh).sum())
             self.charged += int(known.sum())
-            people = np.column_stack([rows, np.where(found.known, np.uint64(self.number), np.uint64(0))])
+            version = np.where(found.known, np.uint64(self.number), np.uint64(0)) | (number << SHIFT)
+            people = np.column_stack([rows[:, :TAGGED], version, first])
             yield (batch, people, share) if fresh.all() else (batch.filter(pa.array(fresh)), people[fresh], share)
-        _refuse(column, now.repeats(), refused, spent)
+        refuse_repeats(several.beyond + now.repeats(), column, most)
+        _refuse(refused, spent)
 
     def _with_rows(self, read: tuple[pa.RecordBatch, float]) -> tuple[pa.RecordBatch, Rows, float]:
         batch, share = read
@@ -131,7 +142,8 @@ class Screen:
         with looked_at(batch.num_rows):
             table = read_table(pa.Table.from_batches([batch]), schema)
         survey(table, schema)
-        return people_rows(self.key, self.release, table, self.mechanism.layout)
+        several = schema.rows_per_person > 1
+        return people_rows(self.key, self.release, table, self.mechanism.layout, several=several)
 
 
 @contextmanager
@@ -148,12 +160,7 @@ def looked_at(rows: int) -> Iterator[None]:
         ) from None
 
 
-def _refuse(name: str | None, repeats: int, refused: int, spent: int) -> None:
-    if repeats:
-        raise DataError(
-            f"the id column {name!r} repeats people in {repeats} rows",
-            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
-        )
+def _refuse(refused: int, spent: int) -> None:
     if spent:
         raise SpentError(f"{spent} people have no budget left for this release", hint="leave them out")
     if refused:

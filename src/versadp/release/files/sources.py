@@ -7,9 +7,6 @@ released.
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -18,6 +15,7 @@ import pyarrow as pa
 from versadp.errors import DataError, VersadpError
 from versadp.release.files.formats import FORMATS, read_places, size_of, text_types
 from versadp.release.files.queries import Query, open_query
+from versadp.release.files.text_problems import problems_of_table, problems_of_text, unread_column
 from versadp.release.object_store import Stored, place_of
 from versadp.release.path.table import read_table
 
@@ -128,7 +126,7 @@ class _Reading:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         if isinstance(problem, _DAMAGED) and not isinstance(problem, VersadpError):
             # raised anew and not chained: arrow's message would show what stands in the file
-            if name := _unread(self._path, str(problem)):
+            if name := unread_column(self._path, str(problem)):
                 raise DataError(
                     f"{self._path.name} cannot be read as {self._kind}: "
                     f"column {name!r} holds other values too, text among numbers",
@@ -138,17 +136,6 @@ class _Reading:
                 f"{self._path.name} cannot be read as {self._kind} ({type(problem).__name__})",
                 hint="it is damaged, cut short, changes its columns or types, is not in UTF-8, or is no such file",
             ) from None
-
-
-def _unread(path: Place, words: str) -> str | None:
-    """Return the name of the column of a text file that could not be read, if arrow's words tell its number."""
-    found = re.match(r"In CSV column #(\d+):( Row #\d+:)? CSV conversion error", words)
-    if found is None:
-        return None
-    with path.open() if isinstance(path, Stored) else path.open("rb") as raw:
-        file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
-        names = next(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
-    return names[int(found[1])] if int(found[1]) < len(names) else None
 
 
 def open_source(path: str | Path, schema: Schema | None = None) -> InputFiles:
@@ -223,7 +210,7 @@ def _held(source: Source) -> Source:
     if not isinstance(source.columns, pa.Schema) or not (source.rows is None or isinstance(source.rows, int)):
         raise DataError(
             "a source says its columns as a pyarrow.Schema, and its rows as a number or None",
-            hint="see docs/sources.md",
+            hint="see docs/guides/sources.md",
         )
     return HeldToItsWord(source)
 
@@ -237,12 +224,36 @@ def open_fitting(data: str | Path | Query | Source, schema: Schema, home: Path |
     if isinstance(data, Source):
         source = _held(data)
     else:
-        source = open_query(data, schema, home) if isinstance(data, Query) else open_source(data, schema)
+        source = open_query(data, schema, home) if isinstance(data, Query) else _open_files(data, schema)
     try:
         read_table(source.columns.empty_table(), schema)
+    except DataError as problem:
+        raise _of_first_records(source, schema) or problem from None
     except pa.ArrowException:  # there are types of which arrow makes no table
         raise DataError("a column is of a kind that cannot be released", hint="drop it, or convert it") from None
     return source
+
+
+def _of_first_records(source: Source, schema: Schema) -> DataError | None:
+    """Return all problems of the first records of files whose columns do not fit; a query is not asked for it."""
+    if not isinstance(source, InputFiles):
+        return None
+    try:
+        batch, _ = next(source.batches(), (None, 0.0))
+    except DataError:
+        return None
+    return None if batch is None else problems_of_table(pa.Table.from_batches([batch]), schema)
+
+
+def _open_files(data: str | Path, schema: Schema) -> InputFiles:
+    """Open files; of a text file whose columns are not what the schema says, tell all problems of its first lines."""
+    try:
+        return open_source(data, schema)
+    except DataError:
+        place = place_of(data, "a file of data, or a folder of Parquet files")
+        if place.suffix.lower() in {".csv", ".tsv", ".txt"} and (found := problems_of_text(place, schema)) is not None:
+            raise found from None
+        raise
 
 
 def _find(place: Place) -> tuple[str, tuple[Place, ...]]:

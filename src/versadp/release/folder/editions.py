@@ -114,7 +114,7 @@ class Edition:
     order: Order
     versions: int = 1
 
-    def privacy(self, unit: str) -> PrivacyProfile:
+    def privacy(self, unit: str | None) -> PrivacyProfile:
         """Return what it guarantees by itself."""
         profile = self.mechanism.privacy(unit, shuffled=self.order.among)
         return profile if self.versions == 1 else profile.compose(self.versions)
@@ -151,7 +151,7 @@ class Edition:
         return made
 
 
-def composed(own: PrivacyProfile, earlier: Sequence[Edition], unit: str) -> PrivacyProfile:
+def composed(own: PrivacyProfile, earlier: Sequence[Edition], unit: str | None) -> PrivacyProfile:
     """Return what an edition and all earlier ones guarantee together to somebody who is in all of them."""
     from versadp.privacy import compose
 

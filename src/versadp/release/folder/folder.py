@@ -29,6 +29,7 @@ from versadp.release.folder.manifest import MANIFEST, Manifest, read_manifest, t
 from versadp.release.folder.part_file import PartFile, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
 from versadp.release.folder.publish import put_release
+from versadp.release.folder.signature import SIGNATURE, copied
 from versadp.release.folder.storage import DAMAGED, InStore, OnDisk, footer_of, shelf_of
 from versadp.release.object_store import Stored, is_stored, place_of
 from versadp.release.path.order import lot_start, lots_of, row_hash
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from os import PathLike
 
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
     from versadp.release.release import Release
@@ -246,10 +248,12 @@ def _footers(shelf: OnDisk | InStore, manifest: Manifest) -> Iterator[Any]:
     return Pool("threads", ASKED).map(shelf.footer, manifest.parts) if shelf.slow else map(shelf.footer, manifest.parts)
 
 
-def write_folder(path: str | Path | Stored, release: Release, folder: Folder | None = None) -> None:
+def write_folder(
+    path: str | Path | Stored, release: Release, folder: Folder | None = None, metadata: Metadata | None = None
+) -> None:
     """Write a release, which may be that of a folder, to a new folder; it appears whole or not at all."""
     if is_stored(path):
-        put_release(Stored.at(str(path)), release, folder)
+        put_release(Stored.at(str(path)), release, folder, metadata)
         return
     target = inputs.path(path, "a new folder")
     if target.exists():
@@ -260,7 +264,9 @@ def write_folder(path: str | Path | Stored, release: Release, folder: Folder | N
     try:
         if folder is None:
             parts = _write_parts(scratch, release)
-            Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order).write(scratch)
+            said = (metadata or release.metadata).begun(release.metadata.earlier)
+            made = Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order, metadata=said)
+            made.write(scratch)
         else:
             _copy_editions(folder, scratch)
         sync_folder(scratch)
@@ -296,6 +302,8 @@ def _copy(folder: Folder, scratch: Path) -> None:
                     shutil.copyfileobj(found, out)
         sync_file(scratch / part.name)
     create(scratch / MANIFEST, text_of(folder.manifest, folder.shelf), mode=0o666)
+    if (signature := copied(folder.shelf)) is not None:
+        create(scratch / SIGNATURE, signature, mode=0o666)
 
 
 def _write_parts(folder: Path, release: Release) -> list[PartFile]:

@@ -88,7 +88,7 @@ class Manifest:
         parts = tuple(parts)
         rows = sum(part.rows for part in parts)
         if mechanism.version < VERSION:
-            batches = ()
+            batches, metadata = (), None
         elif batches is None:
             batches = (Batch(rows, len(parts), None if order.alike is None else min(order.alike)),)
         figures = privacy_figures(mechanism, rows, order, earlier)
@@ -179,6 +179,15 @@ class Manifest:
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
         (folder / MANIFEST).unlink(missing_ok=True)
         create(folder / MANIFEST, text.encode(), mode=0o666)
+
+
+def refuse_metadata(mechanism: Mechanism, metadata: Metadata | None) -> None:
+    """Refuse metadata for a release whose manifest is of an older version and has no place for them."""
+    if metadata is not None and mechanism.version < VERSION:
+        raise ParameterError(
+            f"a release by a mechanism of version {mechanism.version} has no metadata",
+            hint="leave them out, or make the mechanism anew from its schema and target",
+        )
 
 
 def read_manifest(folder: Path | Shelf) -> Manifest:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from versadp.errors import ParameterError
 
 MAX_TEXT = 2_000
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+MAX_LINE = 300  # of what is shown in one line
+PARAGRAPHS = ("purpose", "covers", "rationale")  # these may have several lines
+# controls, separators of lines, overrides of the direction of writing, lone surrogates, byte-order marks and
+# invisible tags; joiners and direction marks that some scripts need are allowed
+_CONTROL = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff"
+    "\U000e0000-\U000e007f]"
+)
 
 
 @dataclass(frozen=True)
@@ -23,11 +31,11 @@ class Metadata:
         Name of the release; who is responsible for it; where to ask; what it is for; who the people are; why this
         level of privacy was chosen.
     date : str, optional
-        The day on which the release was begun, as YYYY-MM-DD.
+        The day on which the release was begun (UTC), as YYYY-MM-DD. This and what follows are set by who releases.
     software : str, optional
         Name and version of what made it.
     earlier : int
-        Number of releases about the same population that were made before this one.
+        Number of releases about the same population that the ledger knew before this one.
 
     Examples
     --------
@@ -57,6 +65,16 @@ class Metadata:
         if type(self.earlier) is not int or not 0 <= self.earlier < 2**31:
             raise ParameterError("the metadata's number of earlier releases is not a whole number of at least 0")
 
+    def begun(self, earlier: int = 0) -> Metadata:
+        """Return the same texts with the software and the date of now."""
+        from versadp import __version__
+
+        return replace(self, date=_today(), software=f"versadp {__version__}", earlier=earlier)
+
+    def says(self, other: Metadata) -> bool:
+        """Return whether another one has the same texts of the publisher."""
+        return all(getattr(self, name) == getattr(other, name) for name in SAID)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain text and numbers, all fields in order."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -69,17 +87,29 @@ class Metadata:
         return cls(**data)
 
 
-_TEXTS = tuple(field.name for field in fields(Metadata) if field.name != "earlier")
+SAID = ("title", "curator", "contact", "purpose", "covers", "rationale")
+_TEXTS = (*SAID, "date", "software")
 
 
 def _check_text(name: str, text: Any) -> None:
     if text is None:
         return
-    if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT or _CONTROL.search(text):
+    most = MAX_TEXT if name in PARAGRAPHS else MAX_LINE
+    broken = not isinstance(text, str) or (name not in PARAGRAPHS and "\n" in text)
+    if broken or not text.strip() or len(text) > most or _CONTROL.search(text):
+        form = "text" if name in PARAGRAPHS else "one line of text"
         raise ParameterError(
-            f"the metadata's {name} must be text of at most {MAX_TEXT:,} characters without control characters",
+            f"the metadata's {name} must be {form} of at most {most:,} characters without control characters",
             hint="leave it out if there is nothing to say",
         )
+
+
+def _today() -> str:
+    """Return the day (UTC), or that of `SOURCE_DATE_EPOCH`, by which builds are made to repeat."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if re.fullmatch(r"[0-9]{1,11}", epoch):
+        return dt.datetime.fromtimestamp(int(epoch), dt.UTC).date().isoformat()
+    return dt.datetime.now(dt.UTC).date().isoformat()
 
 
 def _is_day(text: str) -> bool:

@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING
 from versadp.errors import ReleaseError
 from versadp.release.checkpoints import reached
 from versadp.release.folder.manifest import MANIFEST, Manifest, parse_manifest, text_of
+from versadp.release.folder.signature import SIGNATURE, copied
 from versadp.release.folder.storage import InStore
 from versadp.release.object_store import PIECE
 
 if TYPE_CHECKING:
     from versadp.release.folder.folder import Folder
+    from versadp.release.folder.metadata import Metadata
     from versadp.release.folder.storage import Shelf
     from versadp.release.object_store import Stored
     from versadp.release.release import Release
 
 
-def put_release(target: Stored, release: Release, folder: Folder | None) -> None:
+def put_release(target: Stored, release: Release, folder: Folder | None, metadata: Metadata | None = None) -> None:
     """Put a release into a store; one in memory is written out first, so that its bytes are those of a folder."""
     from versadp.release.folder.edition_folders import all_editions, edition_place
     from versadp.release.folder.folder import open_folder, write_folder
@@ -36,14 +38,16 @@ def put_release(target: Stored, release: Release, folder: Folder | None) -> None
         return
 
     with tempfile.TemporaryDirectory(prefix="versadp-") as place:
-        write_folder(Path(place, "released"), release)
+        write_folder(Path(place, "released"), release, metadata=metadata)
         made = open_folder(Path(place, "released"))
         _put(target, made.shelf, made.manifest)
 
 
 def _put(target: Stored, shelf: Shelf, manifest: Manifest) -> None:
     there, text = _there(target), text_of(manifest, shelf)
+    signature = copied(shelf)
     if there is not None and there.digest == manifest.digest:
+        _put_signature(target, signature)
         return
     known = () if there is None else there.parts
     if there is not None and (there.mechanism != manifest.mechanism or manifest.parts[: len(known)] != known):
@@ -53,8 +57,15 @@ def _put(target: Stored, shelf: Shelf, manifest: Manifest) -> None:
         data = found.read_bytes() if isinstance(found, Path) else _read(found)
         (target / part.name).put(data)
         reached("part put")
+    _put_signature(target, signature)  # it fits the manifest before this one too
     (target / MANIFEST).put(text)
     reached("manifest put")
+
+
+def _put_signature(target: Stored, signature: bytes | None) -> None:
+    if signature is not None and signature != copied(InStore(target)):
+        (target / SIGNATURE).put(signature)
+        reached("signature put")
 
 
 def _there(target: Stored) -> Manifest | None:

@@ -24,6 +24,7 @@ from versadp import inputs
 from versadp.errors import ReleaseError
 from versadp.release.folder.manifest import MANIFEST, MAX_MANIFEST
 from versadp.release.folder.part_file import is_inside, spoilt
+from versadp.release.folder.signature import MAX_SIGNATURE, SIGNATURE
 from versadp.release.object_store import PIECE, Stored
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Shelf(Protocol):
 
     def manifest(self) -> bytes:
         """Return the manifest, of a bounded size; an OSError if there is none."""
+        ...
+
+    def signature(self) -> bytes:
+        """Return the signature file, of a bounded size; a FileNotFoundError if there is none."""
         ...
 
     def footer(self, part: PartFile) -> Any:
@@ -76,6 +81,12 @@ class OnDisk:
             raise spoilt("the manifest is a link to somewhere else")
         return inputs.file_bytes(self.path / MANIFEST, MAX_MANIFEST)
 
+    def signature(self) -> bytes:
+        """Return the signature file."""
+        if not is_inside(self.path, SIGNATURE):
+            raise spoilt("the signature is a link to somewhere else")
+        return inputs.file_bytes(self.path / SIGNATURE, MAX_SIGNATURE)
+
     def footer(self, part: PartFile) -> Any:
         """Return the footer of a part."""
         if not part.is_in(self.path):
@@ -107,6 +118,10 @@ class InStore:
     def manifest(self) -> bytes:
         """Return the manifest."""
         return (self.path / MANIFEST).read(MAX_MANIFEST)
+
+    def signature(self) -> bytes:
+        """Return the signature file."""
+        return (self.path / SIGNATURE).read(MAX_SIGNATURE)
 
     def footer(self, part: PartFile) -> Any:
         """Return the footer of a part: its end alone is fetched."""

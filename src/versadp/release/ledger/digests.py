@@ -70,27 +70,39 @@ class PartDigest:
         return mac(self._key, bytes(self._tags)).hex()
 
 
-def people_rows(ledger_key: bytes, release: str, table: Table, layout: Layout) -> NDArray[np.uint64]:
-    """Return one row a person: tag, and digest of the record."""
+def people_rows(
+    ledger_key: bytes, release: str, table: Table, layout: Layout, *, several: bool = False
+) -> NDArray[np.uint64]:
+    """Return one row a record: tag of the person, and digest of the record.
+
+    Where people may have `several` rows, also a digest of the private values alone, by which equal ones are numbered.
+    """
     assert table.names is not None
     named = tags(cipher(mac(ledger_key, b"people")), layout.names(table.names))
     public = [_public(ledger_key, array) for array in table.public.values()]
     digest = cipher(mac(ledger_key, b"record", release.encode()))
-    rows = np.empty((table.rows, TAGGED), np.uint64)
+    equal = cipher(mac(ledger_key, b"equal rows", release.encode()))
+    rows = np.empty((table.rows, TAGGED + several), np.uint64)
     rows[:, 0] = named[:, 0]
     for start in range(0, table.rows, SLAB_ROWS):  # in steps, to need little memory
         some = slice(start, start + SLAB_ROWS)
         private = layout.content({name: values[some] for name, values in table.private.items()}).T
         record = Texts.rows(private, *(column[some] for column in public), named[some])
         rows[some, 1] = tags(digest, record)[:, 0]
+        if several:
+            rows[some, TAGGED] = tags(equal, Texts.rows(private, named[some]))[:, 0]
     return rows
 
 
 def charged_rows(people: NDArray[np.uint64], charge: tuple[int, int]) -> NDArray[np.uint64]:
-    """Return what the ledger keeps of people: their rows, by tag, and what the release costs them."""
+    """Return what the ledger keeps of people: their rows, by tag, and what the release costs them.
+
+    A person is charged for the first row, which stands for all (`repartition.FIRST`); further rows cost nothing.
+    """
+    ordered = people[people[:, 0].argsort(kind="stable")]
     rows = np.empty((len(people), PERSON), np.uint64)
-    rows[:, :TAGGED] = people[people[:, 0].argsort(), :TAGGED]
-    rows[:, TAGGED:] = charge
+    rows[:, :TAGGED] = ordered[:, :TAGGED]
+    rows[:, TAGGED:] = ordered[:, -1:] * np.array(charge, np.uint64)
     return rows
 
 

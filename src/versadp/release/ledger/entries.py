@@ -22,6 +22,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, get_type_hints
 
 from versadp.errors import StateError, VersadpError
+from versadp.release.folder.metadata import NOTHING_SAID, Metadata
 from versadp.release.folder.part_file import PartFile
 from versadp.release.mechanism import Mechanism
 
@@ -98,8 +99,9 @@ class Create(Entry):
 class Begin(ReleaseEntry):
     """A release was begun: its key is on the disk, and everybody in its first intake is charged.
 
-    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. An edition
-    names the release of the edition before it.
+    The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. `metadata` is
+    what its manifests say of it, date and software among it; older ledgers have none. An edition names the release of
+    the edition before it. With `keep_rows` the key chose so many rows of each person who has more.
     """
 
     kind = "begin"
@@ -110,7 +112,14 @@ class Begin(ReleaseEntry):
     again: str
     intake: int = 0
     order: str | None = None
+    metadata: dict[str, Any] | None = None
     edition_of: str | None = None
+    keep_rows: int | None = None
+
+    @property
+    def said(self) -> Metadata:
+        """The metadata of its manifests."""
+        return NOTHING_SAID if self.metadata is None else Metadata.from_dict(self.metadata)
 
     @property
     def noise(self) -> Mechanism:
@@ -130,6 +139,7 @@ class Append(IntakeEntry):
     kind = "begin"
     again: str
     charge: tuple[int, int] | None = None
+    keep_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -270,6 +280,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     str: (_exactly(str), _as_it_is),
     str | None: (_exactly(str), _as_it_is),
     int: (_count, _as_it_is),
+    int | None: (_count, _as_it_is),
     bool: (_exactly(bool), _as_it_is),
     bool | None: (_exactly(bool), _as_it_is),
     tuple[int, int]: (_pair, list),
@@ -279,6 +290,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     dict[str, int]: (_counts, _as_it_is),
     dict[str, Any]: (_exactly(dict), _as_it_is),
+    dict[str, Any] | None: (lambda value: Metadata.from_dict(value).to_dict(), _as_it_is),
     PartFile: (PartFile.recorded, PartFile.to_dict),
 }
 

@@ -5,8 +5,8 @@
 
 An intake is *blind* if it has no id column: anybody may be in it. One that was vouched for (`again="others"`) has only
 people who are in no intake before it, so whoever is in it starts there; t is such an intake, or the beginning, which
-costs nothing. Ids of one column tell people apart, and tell nothing about ids of another. `docs/charging.md` has the
-proof that nobody's true cost is larger, and that it can be as large.
+costs nothing. Ids of one column tell people apart, and tell nothing about ids of another. `docs/theory/charging.md`
+has the proof that nobody's true cost is larger, and that it can be as large.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.release.ledger.digests import PERSON
+from versadp.release.ledger.digests import PERSON, TAGGED
 from versadp.release.ledger.row_store import Pile
+from versadp.release.path.rows import earlier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +91,56 @@ class People:
                 now = [spent[first > place].max(axis=0, initial=0) for place in places]
                 most = np.maximum(most, np.array(now, np.uint64))
         return most
+
+
+class Counted:
+    """Counts how often each tag was seen before.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where those stand that are too many for memory.
+
+    Examples
+    --------
+    >>> counted = Counted()
+    >>> counted.see(np.array([7, 3, 7], np.uint64)), counted.see(np.array([3, 7, 4], np.uint64))
+    (array([0, 0, 1], dtype=uint64), array([1, 2, 0], dtype=uint64))
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._pile = Pile(2, folder)
+
+    def see(self, tags: Rows) -> Rows:
+        """See some rows; return how many with the same tag came before each."""
+        before = earlier(tags)
+        for which, found in self._pile.matches(tags):
+            before[which] += found[:, 1]
+        distinct, counts = np.unique(tags, return_counts=True)
+        self._pile.add(np.column_stack([distinct, counts.astype(np.uint64)]))
+        return before
+
+
+class Several:
+    """Numbers the rows of people who may have several, in the order in which they come.
+
+    Examples
+    --------
+    >>> several = Several(2)
+    >>> first, number = several.see(np.array([[7, 1, 5], [7, 2, 5], [3, 1, 9]], np.uint64))
+    >>> first.tolist(), number.tolist(), several.beyond
+    ([1, 0, 1], [0, 1, 0], 0)
+    """
+
+    def __init__(self, most: int, folder: Path | None = None) -> None:
+        self._most, self.beyond = most, 0
+        self._people, self._equal = Counted(folder), Counted(folder)
+
+    def see(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return 1 for each person's first row, else 0, and the number of each row among the person's equal ones."""
+        place = self._people.see(rows[:, 0])
+        self.beyond += int((place >= self._most).sum())
+        return (place == 0).astype(np.uint64), self._equal.see(rows[:, TAGGED])
 
 
 class Distinct:

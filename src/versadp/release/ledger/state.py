@@ -4,6 +4,7 @@
     ledger.sqlite   what was done (`ledger.py`), and anchor.json
     ledger.key      256 random bits; its presence says that the ledger was once complete
     release-*.key   256 random bits a release
+    signing.key     256 random bits, if a release was ever signed; it outlives the keys of releases
     spill-*         raw values that a database is sorting (`spill.py`)
 
 The key of the ledger is made last. So a folder with a key and without a ledger has lost it, and is refused, and one
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-LOCK, LEDGER_KEY = "lock", "ledger.key"
+LOCK, LEDGER_KEY, SIGNING_KEY = "lock", "ledger.key", "signing.key"
 _VERSION = 2
 
 
@@ -114,6 +115,17 @@ class State:
     def destroy_key(self, release: str) -> None:
         """Destroy the key of a release."""
         destroy(self._key_path(release))
+
+    @property
+    def has_signing_key(self) -> bool:
+        """Whether anything was ever signed from here."""
+        return (self.folder / SIGNING_KEY).exists()
+
+    def signing_key(self) -> bytes:
+        """Return the key of signatures; it is made when it is first asked for."""
+        if not self.has_signing_key:
+            replace(self.folder / SIGNING_KEY, fresh_key())
+        return check_key((self.folder / SIGNING_KEY).read_bytes())
 
     def destroy_ledger_key(self) -> None:
         """Destroy the key of the ledger: its digests then mean nothing to anybody, and nothing more is released."""

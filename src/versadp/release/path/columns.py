@@ -36,6 +36,15 @@ _NULLABLE = (
     "declare in the schema that it may be missing: nullable=True, or nullable='public' if everybody may see where; "
     "rows that are left out show who is missing"
 )
+_SPELLED = {  # how dates are written as text, and the format that reads them
+    "dd/mm/yyyy": (r"^\s*(0?[1-9]|[12]\d|3[01])/(0?[1-9]|1[0-2])/\d{4}\s*$", "%d/%m/%Y"),
+    "mm/dd/yyyy": (r"^\s*(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])/\d{4}\s*$", "%m/%d/%Y"),
+    "dd.mm.yyyy": (r"^\s*(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.\d{4}\s*$", "%d.%m.%Y"),
+    "dd-mm-yyyy": (r"^\s*(0?[1-9]|[12]\d|3[01])-(0?[1-9]|1[0-2])-\d{4}\s*$", "%d-%m-%Y"),
+    "yyyymmdd": (r"^\s*\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])\s*$", "%Y%m%d"),
+    "yyyy-mm-dd": (r"^\s*\d{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\d|3[01])\s*$", "%Y-%m-%d"),
+}
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _FILLED = "fill them by a rule that does not look at the data"
 
 
@@ -50,12 +59,36 @@ def _wrong_type(series: nw.Series[Any], name: str, needs: str) -> DataError:
     return DataError(f"column {name!r} holds {holds}, but needs {needs}", hint="convert it, or mend the schema")
 
 
+def _no_numbers(series: nw.Series[Any], name: str) -> DataError:
+    """Return our error for a column that holds no numbers; of text it says how many values are none."""
+    needs = "whole or floating-point numbers"
+    if not isinstance(series.dtype, _TEXTS):
+        return _wrong_type(series, name, needs)
+    given = _arrow(series, pa.large_string(), name, nullable=True).drop_null()
+    count = len(given) - int(pc.sum(pc.match_substring_regex(given, _NUMBER)).as_py() or 0)
+    return _wrong_type(series, name, f"{needs}; {count:,} of {len(series):,} values are no numbers" if count else needs)
+
+
+def _no_dates(series: nw.Series[Any], name: str) -> DataError:
+    """Return our error for a column that holds no dates; of text it says how that is spelled, if one way fits all."""
+    if not isinstance(series.dtype, _TEXTS):
+        return _wrong_type(series, name, "dates")
+    given = _arrow(series, pa.large_string(), name, nullable=True).drop_null()
+    fits = [way for way, (pattern, _) in _SPELLED.items() if pc.all(pc.match_substring_regex(given, pattern)).as_py()]
+    if not fits or not len(given):
+        return _wrong_type(series, name, "dates")
+    return DataError(
+        f"column {name!r} holds text like {' or '.join(fits)}, but needs dates",
+        hint=f"convert it: pd.to_datetime(frame[{name!r}], format={_SPELLED[fits[0]][1]!r}); in a text file, "
+        "dates are written as 1990-01-31",
+    )
+
+
 def _missing(series: nw.Series[Any]) -> int:
-    missing = series.null_count()
-    if missing == 0 and isinstance(series.dtype, _FLOATS):
+    if isinstance(series.dtype, _FLOATS):
         values = series.to_numpy()
-        missing = values.size - int(np.count_nonzero(np.isfinite(values)))
-    return int(missing)
+        return values.size - int(np.count_nonzero(np.isfinite(values)))
+    return int(series.null_count())
 
 
 def numbers(series: nw.Series[Any], name: str, *, nullable: bool) -> Array:
@@ -63,7 +96,7 @@ def numbers(series: nw.Series[Any], name: str, *, nullable: bool) -> Array:
     if nullable and _nothing(series):
         return np.full(len(series), np.nan)
     if not isinstance(series.dtype, _INTEGERS + _FLOATS):
-        raise _wrong_type(series, name, "whole or floating-point numbers")
+        raise _no_numbers(series, name)
     if nullable:
         return _floats(_arrow(series, pa.float64(), name, nullable=True), name)
     refuse_missing(_missing(series), name)
@@ -99,7 +132,7 @@ def days(series: nw.Series[Any], name: str, column: Dates) -> Array:
     if column.nullable and _nothing(series):
         return np.full(len(series), np.nan)
     if not isinstance(series.dtype, nw.Date | nw.Datetime) and not _are_all(series, date):
-        raise _wrong_type(series, name, "dates")
+        raise _no_dates(series, name)
     if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
         raise _wrong_type(series, name, "dates, or times without a time zone")
     if not column.nullable:
@@ -190,18 +223,35 @@ def public(series: nw.Series[Any], name: str) -> pa.Array:
     return pa.array(np.array(series.to_numpy()))
 
 
-def names(series: nw.Series[Any], name: str) -> Texts:
-    """Return each person's id as bytes; a number and its text are the same person."""
+def names(series: nw.Series[Any], name: str, most: int | None = 1) -> Texts:
+    """Return each row's id as bytes, of at most so many rows a person; a number and its text are the same person."""
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
     refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")
-    repeats = len(series) - min(series.n_unique(), _people(series, name))
-    if repeats:
+    texts = _arrow(series, pa.large_string(), name)
+    if most == 1:
+        refuse_repeats(len(series) - min(series.n_unique(), _people(series, name)), name, most)
+    elif most is not None:
+        counts = pc.value_counts(pc.utf8_normalize(texts, form="NFC")).field("counts").to_numpy()
+        refuse_repeats(int(np.maximum(counts - most, 0).sum()), name, most)
+    return texts_of(texts)
+
+
+def refuse_repeats(count: int, name: str, most: int) -> None:
+    """Refuse rows of people who have more of them than the schema allows, if there are any."""
+    if not count:
+        return
+    if most == 1:
         raise DataError(
-            f"the id column {name!r} repeats people in {repeats} rows",
-            hint="one row a person: the guarantee is for a row, and a second row would need a budget of its own",
+            f"the id column {name!r} repeats people in {count} rows",
+            hint="the guarantee is for one row per person: keep one, which the key chooses: keep_rows=1 (--keep-rows 1)"
+            "; or say in the schema how many a person may have, which the noise must then hide: rows_per_person = ...",
         )
-    return texts_of(_arrow(series, pa.large_string(), name))
+    raise DataError(
+        f"the id column {name!r} has {count} rows beyond the {most} that a person may have",
+        hint=f"keep {most} of each person, which the key chooses: keep_rows={most} (--keep-rows {most}); or raise "
+        "rows_per_person in the schema, for more noise",
+    )
 
 
 def _people(series: nw.Series[Any], name: str) -> int:

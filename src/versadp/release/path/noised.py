@@ -107,7 +107,8 @@ def noise_table(
     witness : Witness, optional
         Sees the content of each slab; on threads, in any order.
     versions : array (rows), optional
-        Which version each record is, of a person who was in the release before; none is the first.
+        Which version each record is, of a person who was in the release before, and which of equal rows of one person
+        (`rows.py`); none is the first.
     """
     out = np.empty((len(layout.columns), table.rows))
     work = partial(_noise_slab, _Work(layout, table, stream, out, witness, versions))

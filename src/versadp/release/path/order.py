@@ -2,7 +2,8 @@
 
 Such an order is a function of the released records as a set: it tells nothing of who stood where before, no key is
 needed for it, it is the same after a crash, and anybody can check it. Among records in such an order each is hidden
-better than by its own noise (`docs/shuffle.md`); how well depends on how many there are with equal public values.
+better than by its own noise (`docs/theory/shuffle.md`); how well depends on how many there are with equal public
+values.
 
 The hash of a row runs through its columns in the order of the schema,
 

@@ -30,6 +30,11 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes, conte
     if check_context(context) and mechanism.version < 4:
         raise ParameterError("a context needs a mechanism of version 4", hint="mech.in_version(4), which redraws noise")
     schema, layout = mechanism.schema, mechanism.layout
+    if schema.rows_per_person > 1:
+        raise ParameterError(
+            "a device releases one row per person: equal rows would get the same noise",
+            hint="a schema without rows_per_person; what several reports cost is in mech.statement(reports=...)",
+        )
     if not isinstance(record, Mapping):
         raise DataError("a record has names and values", hint='e.g. privatize({"age": 41}, key=key)')
     given = {c: value for c, value in record.items() if c not in schema.omitted}

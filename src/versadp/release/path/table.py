@@ -8,6 +8,7 @@ buffer of the input reaches the output. Between reading and building what is mis
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,13 +16,13 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from versadp.errors import ClampedWarning, DataError, find_stacklevel
+from versadp.errors import ClampedWarning, DataError, find_stacklevel, together
 from versadp.release.path import columns as read
 from versadp.release.path.dates import to_dates
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ class Table:
         return public | missing
 
 
-def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
+def read_table(frame: Any, schema: Schema, *, released: bool = False, any_rows: bool = False) -> Table:
     """Read a table against a schema.
 
     Parameters
@@ -60,26 +61,72 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False) -> Table:
     schema : Schema
     released : bool
         True for a table that has been released already: it has no id column.
+    any_rows : bool
+        True if people may have more rows than the schema allows, since some are still to be left out.
     """
     wanted = list(schema.columns) if released or schema.id is None else [schema.id, *schema.columns]
     if isinstance(frame, pa.Table):  # first: a file without a header may have a person's values as repeated names
-        _check_columns([name for name in frame.column_names if name in wanted], wanted, ())
+        there = {name for name in frame.column_names if name in wanted}
+        if not there or len(set(frame.column_names)) < len(frame.column_names):
+            _check_columns(list(there), wanted, ())
     data, kind = _open(frame)
-    _check_columns(data.columns, wanted, () if released else schema.omitted)
+    problems: list[DataError] = []
+    with noted(problems):
+        _check_columns(data.columns, wanted, () if released else schema.omitted)
     private: dict[str, NDArray[Any]] = {}
     public: dict[str, pa.Array] = {}
-    for name, column in schema.columns.items():
-        series = data.get_column(name)
-        if isinstance(column, Dates):
-            private[name] = read.days(series, name, column)
-        elif isinstance(column, Bounded):
-            private[name] = read.numbers(series, name, nullable=bool(column.nullable))
-        elif isinstance(column, Categorical):
-            private[name] = read.codes(series, name, column)
-        else:
-            public[name] = read.public(series, name)
-    names = None if released or schema.id is None else read.names(data.get_column(schema.id), schema.id)
-    return Table(kind, len(data), private, public, names)
+    for name in schema.columns:
+        with noted(problems):
+            _read_column(data, name, schema, private, public)
+    names = None
+    with noted(problems):
+        if not released and schema.id in data.columns:
+            assert schema.id is not None
+            most = None if any_rows else schema.rows_per_person
+            names = read.names(data.get_column(schema.id), schema.id, most)
+    table = Table(kind, len(data), private, public, names)
+    if problems:
+        with noted(problems):
+            survey(table, schema)
+        raise together(problems)
+    return table
+
+
+@contextmanager
+def noted(problems: list[DataError]) -> Iterator[None]:
+    """Note what is wrong with a column and go on, so that one run tells all problems."""
+    try:
+        yield
+    except DataError as problem:
+        problems.append(problem)
+
+
+def _read_column(
+    data: nw.DataFrame[Any],
+    name: str,
+    schema: Schema,
+    private: dict[str, NDArray[Any]],
+    public: dict[str, pa.Array],
+) -> None:
+    """Read one column, if it is there."""
+    column = schema.columns[name]
+    if name not in data.columns:
+        return
+    series = data.get_column(name)
+    if isinstance(column, Dates):
+        private[name] = read.days(series, name, column)
+    elif isinstance(column, Bounded):
+        private[name] = read.numbers(series, name, nullable=bool(column.nullable))
+    elif isinstance(column, Categorical):
+        private[name] = read.codes(series, name, column)
+    else:
+        public[name] = read.public(series, name)
+
+
+def read_ids(frame: Any, schema: Schema) -> Texts:
+    """Return the id of each row, however many rows a person has."""
+    assert schema.id is not None
+    return read.names(_open(frame)[0].get_column(schema.id), schema.id, None)
 
 
 def build_frame(columns: Mapping[str, NDArray[Any] | pa.Array], kind: Kind) -> Any:
@@ -171,7 +218,9 @@ def _check_columns(found: list[str], wanted: list[str], omitted: tuple[str, ...]
         hint = "the table needs every column of the schema"
         if len(missing) == len(wanted):
             hint += "; has the file a first line with the names of its columns?"
-        raise DataError(f"missing columns: {', '.join(map(repr, missing))}", hint=hint)
+        # names of columns that are not known may be values of a person, in a file without a header
+        more = f", and {len(extra)} that the schema does not know" if extra and len(missing) < len(wanted) else ""
+        raise DataError(f"missing columns: {', '.join(map(repr, missing))}{more}", hint=hint)
     if extra:
         raise DataError(
             f"columns that the schema does not know: {', '.join(map(repr, map(str, extra)))}",
@@ -184,8 +233,9 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
     from versadp.noise.kernel import survey as count
 
     outside = {}
+    problems: list[DataError] = []
     for name, column in schema.columns.items():
-        if not isinstance(column, Bounded):
+        if not isinstance(column, Bounded) or name not in table.private:
             continue
         values = table.private[name]
         if column.nullable:
@@ -193,10 +243,13 @@ def survey(table: Table, schema: Schema) -> dict[str, int]:
         counts = np.zeros(3, np.int64)
         most = max(float(read.EXACT_INTEGER), abs(column.lower), abs(column.upper))
         count(values, column.lower, column.upper, most, counts)
-        read.refuse_missing(int(counts[0]), name)
-        read.refuse_huge(int(counts[1]), name)
+        with noted(problems):
+            read.refuse_missing(int(counts[0]), name)
+            read.refuse_huge(int(counts[1]), name)
         if counts[2]:
             outside[name] = int(counts[2])
+    if problems:
+        raise together(problems)
     return outside
 
 

@@ -1,7 +1,9 @@
 """What a mechanism guarantees: its blocks' guarantees composed for a record, the worst of them for an attribute.
 
+For a person with several rows it is the group bound of a record's (`privacy/layers/group.py`), shuffled or not.
+
 Each block charges its sampler's error itself. A shuffled release guarantees more where the blocks keep or redraw, or
-are pure (`docs/shuffle.md`); other noise is as in any order.
+are pure (`docs/theory/shuffle.md`); other noise is as in any order.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from versadp import inputs, privacy
-from versadp.noise.block import check_unit
 from versadp.privacy.layers.shuffle import LARGEST
+from versadp.release.target.person import PERSON, unit_of
 
 if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)
 def mechanism_privacy(
-    mechanism: Mechanism, unit: str = "record", shuffled: int | None = None
+    mechanism: Mechanism, unit: str | None = None, shuffled: int | None = None
 ) -> privacy.PrivacyProfile:
-    """Return the guarantee for a whole record, or for one attribute; see `Mechanism.privacy`."""
-    check_unit(unit)
+    """Return the guarantee for a person, a whole record, or one attribute; see `Mechanism.privacy`."""
+    unit = unit_of(mechanism.schema, unit)
+    if unit == PERSON:
+        return privacy.group(mechanism_privacy(mechanism, "record", shuffled), mechanism.schema.rows_per_person)
     if shuffled is not None:
         return _among_others(mechanism, unit, inputs.whole("shuffled", shuffled, 1))
     guarantees = [block.guarantee(unit) for block in mechanism.blocks]

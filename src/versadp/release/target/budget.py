@@ -33,7 +33,7 @@ def cost_of_columns(schema: Schema, target: Mapping[str, Any], *, unit: str) -> 
         With at least one number; its categories stay.
     target : mapping
         What `calibrate` takes.
-    unit : {"record", "attribute"}
+    unit : {"person", "record", "attribute"}
 
     Returns
     -------
@@ -70,7 +70,7 @@ def _with(schema: Schema, count: int) -> Schema:
     columns = {name: column for name, column in schema.columns.items() if name not in dropped}
     if count > len(schema.numeric):
         columns["one more" + " " * max(map(len, columns))] = Bounded(0, 1)
-    return Schema(columns, id=schema.id)
+    return Schema(columns, id=schema.id, rows_per_person=schema.rows_per_person)
 
 
 def cost_of_bounds(mechanism: Mechanism, rows: int | None = None) -> list[dict[str, Any]]:

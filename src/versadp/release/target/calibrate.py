@@ -1,7 +1,7 @@
 """From a privacy target to the mechanism with the least noise that meets it.
 
 The answer is solved for on the very profile that will be reported, sampler error included, so what was asked for is
-never contradicted by what is printed. Two rules fill what the caller leaves open; `docs/calibration.md` has the
+never contradicted by what is printed. Two rules fill what the caller leaves open; `docs/theory/calibration.md` has the
 figures behind them.
 
 **The exact rate.** A larger one helps analysts with rough questions (shares, quantiles), whose variance goes like
@@ -9,6 +9,10 @@ figures behind them.
 whose variance goes like `1 + 12 scale^2`. The rule takes a share of delta that is within about a tenth of the least
 geometric mean of the two, for targets from strict to lenient: 0.95 at one column, 0.85 at two, 0.75 at three, 0.6
 beyond.
+
+**People with several rows.** Under a shuffle the person's own profile is solved for. Without one, and for Laplace
+noise, each row gets its share of the target (`person.row_target`), which pure windows meet exactly, and other noise
+more than meets.
 
 **Numbers and categories.** At unit "record" they share one budget. All categories get the same epsilon, and what is
 left goes to the numeric block. The share is chosen so that the mean over private columns of the log of the variance
@@ -25,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Response, ResponseBlock
-from versadp.noise.block import check_unit
 from versadp.noise.settings import MIN_RATE
 from versadp.privacy import (
     compose,
@@ -35,6 +38,7 @@ from versadp.privacy import (
     zero_inflated,
 )
 from versadp.release.mechanism import Mechanism
+from versadp.release.target.person import PERSON, row_target, unit_of
 from versadp.release.target.shift import ShiftProblem
 from versadp.release.target.usefulness import warn_delta, warn_useless
 from versadp.release.target.windows import windows
@@ -52,6 +56,7 @@ SHARE_OF_RISK = 0.45
 MIN_EPSILON, MAX_EPSILON = 1e-4, 18.0  # of one category; at 18 it is redrawn once in ten million times
 STEP, STEPS, FLAT = 1.0, 6, 0.01  # of the log odds of what categories get of what they could have
 _ROUGH, _FINE = 3e-2, 1e-9
+WIDER = 10.0  # times the shift of a row's share of a person's target, at the most
 
 WIDTHS = (0.01, 10.0)
 
@@ -61,7 +66,7 @@ def calibrate(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    unit: str = "record",
+    unit: str | None = None,
     exact_rate: float | None = None,
     advantage: float | None = None,
     alpha: float | None = None,
@@ -79,8 +84,8 @@ def calibrate(
     schema : Schema
     epsilon, delta : float, optional
         Target as a pair; epsilon alone is pure, with a delta of 0.
-    unit : {"record", "attribute"}
-        What the target protects.
+    unit : {"person", "record", "attribute"}, optional
+        What the target protects: by default a record, or a person where the schema allows several rows per person.
     exact_rate : float, optional
         Probability that a record's numbers are released unchanged; chosen by the rule above if it is left open.
     advantage : float, optional
@@ -96,11 +101,11 @@ def calibrate(
         of people with equal public values), which lets windows keep far more; a smaller release is then refused.
     groups : list of columns and of tuples of columns, or mapping of these to weights, optional
         Which columns share a window. By default the layout with the least predicted standard errors of those compared
-        (`plan` lists them; `docs/calibration.md` has the criterion). For a record, epsilon is shared out between
+        (`plan` lists them; `docs/theory/calibration.md` has the criterion). For a record, epsilon is shared out between
         several windows, by weight if there are weights.
     width : float
-        Windows are so many times as wide as the rule for means and slopes has them (`docs/calibration.md`). 0.8 serves
-        medians and quantiles better, for an eighth more noise in means.
+        Windows are so many times as wide as the rule for means and slopes has them (`docs/theory/calibration.md`). 0.8
+        serves medians and quantiles better, for an eighth more noise in means.
     records : int, optional
         How many records will be released, to warn of noise that drowns them. It changes nothing in the noise.
 
@@ -152,30 +157,32 @@ def calibrate(
         )
     given = 0.0 if wide and delta is None and epsilon is not None else delta
     goal = target(epsilon, given, advantage=advantage, alpha=alpha, beta=beta)
-    check_unit(unit)
     known = None if records is None else inputs.whole("records", records, 1)
     if not isinstance(schema, Schema) or not schema.private:
         raise ParameterError(
             "calibrate needs a Schema with private columns",
             hint='Schema({"age": Bounded(18, 90)}), or Schema.from_toml("schema.toml")',
         )
+    unit = unit_of(schema, unit)
     if wide:
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
         made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
         return _warned(made, known, among)
+    asked_for = replace(goal, unit=unit)
+    if unit == PERSON:
+        goal = row_target(goal, schema.rows_per_person)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
         keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
     else:
         keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
-    aim = replace(goal, unit=unit)
     if not schema.numeric:
-        return _warned(Mechanism(schema, keep=keep, target=aim), known)
+        return _warned(Mechanism(schema, keep=keep, target=asked_for), known)
     _refuse_floor(goal, rate)
     problem = _problem(schema, goal, unit, rate, keep)
     scale = problem.scale(problem.solve(_FINE, ratio))
-    make = partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=aim)
-    return _warned(_settle(make, scale, goal, unit), known)
+    make = partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=asked_for)
+    return _warned(_settle(make, scale, asked_for, unit), known)
 
 
 def _warned(mechanism: Mechanism, records: int | None, shuffled: int | None = None) -> Mechanism:
@@ -254,7 +261,17 @@ def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[st
 
 
 def _settle(make: Callable[..., Mechanism], scale: float, goal: Target, unit: str) -> Mechanism:
-    """Step up from the solved scale until the profile that will be reported meets the target: the last of rounding."""
+    """Step up from the solved scale until the profile that will be reported meets the target: the last of rounding.
+
+    For people with several rows it is solved for a row's share of the target, and less noise may meet the whole of it.
+    """
+    if unit == PERSON:
+        most = 1 / scale
+
+        def narrower(shift: float) -> PrivacyProfile:
+            return make(scale=1 / shift).privacy(unit)
+
+        scale = 1 / solve_parameter(narrower, goal, most, WIDER * most, tolerance=_ROUGH / 30, near=1.2 * most)
     step = _FINE / 64
     while goal.room((mechanism := make(scale=scale)).privacy(unit)) < 0:
         scale, step = scale * (1 + step), 2 * step

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.noise.block import UNITS
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.layouts import EACH, JOINT
+from versadp.release.target.person import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,12 +70,13 @@ class Candidate:
         if self.mechanism is None:
             return {"name": self.name, "refused": self.refused}
         blocks = self.mechanism.blocks
+        units = units_of(self.mechanism.schema)
         ways = {"local": None} | ({} if shuffled is None else {"shuffled": shuffled})
         return {
             "name": self.name,
             "noise": [{"columns": list(block.columns), **block.figures()} for block in blocks],
             "privacy": {
-                way: {unit: _figures(self.mechanism.privacy(unit, shuffled=n), delta) for unit in UNITS}
+                way: {unit: _figures(self.mechanism.privacy(unit, shuffled=n), delta) for unit in units}
                 for way, n in ways.items()
             },
             "serves": {", ".join(block.columns): block.serves() for block in blocks},
@@ -97,7 +98,7 @@ def candidates(
     schema: Schema,
     goal: Mapping[str, Any],
     *,
-    unit: str = "record",
+    unit: str | None = None,
     shuffled: int | None = None,
     exact_rate: float | None = None,
     chosen: Layout | None = None,
@@ -109,7 +110,7 @@ def candidates(
     schema : Schema
     goal : mapping
         The target, as `calibrate` takes it.
-    unit : {"record", "attribute"}
+    unit : {"person", "record", "attribute"}, optional
     shuffled : int, optional
         For a shuffled release of at least so many records.
     exact_rate : float, optional

@@ -87,7 +87,7 @@ def layouts(schema: Schema, unit: str) -> dict[str, Any]:
             for name in sorted(names, key=lambda n: -burden[n]):
                 min(groups, key=lambda g: sum(burden[n] for n in g)).append(name)
             out[f"{count} windows"] = [tuple(n for n in names if n in group) for group in groups]
-    if unit == "record":  # an attribute's windows have all of epsilon each
+    if unit != "attribute":  # an attribute's windows have all of epsilon each
         for name in set(out) - {JOINT, EACH}:
             out[name] = {group: sum(burden[n] for n in group) for group in out[name]}
     return out

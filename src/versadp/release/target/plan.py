@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import UNITS, check_unit
 from versadp.privacy import target
 from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
 from versadp.release.target.calibrate import calibrate, variance_inflation
 from versadp.release.target.candidate import LAPLACE, Candidate, candidates
 from versadp.release.target.layouts import EACH, JOINT, Layout
+from versadp.release.target.person import unit_of, units_of
 from versadp.release.target.text import fitted_lines, fitted_table
 from versadp.release.target.usefulness import ADVICE, useless
 from versadp.release.target.windows import compare_layouts
@@ -54,7 +54,8 @@ class Plan:
     warnings : list of str
     layouts : list of dict
         The layouts of windows that `calibrate` compared: each with its groups of columns and by how much its noise
-        multiplies standard errors, as a geometric mean (`docs/calibration.md`); None where there is no such layout.
+        multiplies standard errors, as a geometric mean (`docs/theory/calibration.md`); None where there is no such
+        layout.
     """
 
     unit: str
@@ -143,7 +144,7 @@ def plan(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    unit: str = "record",
+    unit: str | None = None,
     shuffled: int | None = None,
     exact_rate: float | None = None,
     advantage: float | None = None,
@@ -175,7 +176,7 @@ def plan(
     >>> p["one joint window"] == calibrate(schema, epsilon=8.0)
     True
     """
-    check_unit(unit)
+    unit = unit_of(schema, unit)
     rows = None if rows is None else inputs.whole("rows", rows, 1)
     given = {"epsilon": epsilon, "delta": delta, "advantage": advantage, "alpha": alpha, "beta": beta}
     goal: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -228,7 +229,7 @@ def _why(default: str, found: list[Candidate], compared: list[Layout], unit: str
     reason = _WHY.get(default, "it costs least of the layouts compared")
     if default == EACH:
         reason = _EACH_ATTRIBUTE if unit == "attribute" else "all columns in one window would seldom be kept"
-        if len(compared) == 1 and unit == "record":
+        if len(compared) == 1 and unit != "attribute":
             reason = "there is one private column"
     slopes = {
         each.name: max((cost.get("slope") or 0.0 for cost in each.costs().values()), default=0.0) for each in found
@@ -303,7 +304,7 @@ def _noise(mechanism: Mechanism, rows: int | None) -> _Facts:
 
 def _protection(mechanism: Mechanism) -> _Facts:
     facts = []
-    for unit in UNITS:
+    for unit in units_of(mechanism.schema):
         profile = mechanism.privacy(unit)
         for epsilon, delta in zip(EPSILONS, profile.delta(list(EPSILONS)), strict=True):
             facts.append((f"{unit}: delta at epsilon {epsilon:g}", f"{delta:.3g}"))

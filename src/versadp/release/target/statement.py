@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
-from versadp.noise.block import UNITS
+from versadp.release.target.person import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,14 +14,49 @@ if TYPE_CHECKING:
     from versadp.release.folder.editions import Edition
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
+    from versadp.schema import Schema
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 FALSE_ALARMS = 0.01
 SINCE = 4  # version of mechanisms whose statements have a figure per batch
 _UNIT_WORDS = {
+    "person": "a person (all private columns in all rows of one person, {rows} at most, replaced by others)",
     "record": "a whole record (all private columns of one person replaced by others)",
     "attribute": "one attribute (one private column of one person replaced by another value)",
 }
+_AGAIN = "Each further release of the same people adds to what can be learnt."
+_OF_SEVERAL = {  # where a person may have several rows, a record is one of them
+    "record": "a whole record (all private columns of one row of a person replaced by others)",
+    "attribute": "one attribute (one private column of one row of a person replaced by another value)",
+}
+
+
+def unit_words(schema: Schema) -> dict[str, str]:
+    """Return the units of a schema that differ, the default first, in words.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> print(unit_words(Schema({"age": Bounded(18, 90)}, id="pid", rows_per_person=3))["person"])
+    a person (all private columns in all rows of one person, 3 at most, replaced by others)
+    """
+    words = _UNIT_WORDS if schema.rows_per_person == 1 else _UNIT_WORDS | _OF_SEVERAL
+    return {unit: words[unit].format(rows=f"{schema.rows_per_person:,}") for unit in units_of(schema)}
+
+
+def _neighbours_words(schema: Schema) -> list[str]:
+    """Return for which data sets the guarantee holds, and what it does not protect."""
+    if schema.rows_per_person == 1:
+        return [
+            "This holds for replacing one record, with the number of records public. Public columns are not protected,",
+            f"and neither is anything that they reveal. {_AGAIN}",
+        ]
+    return [
+        f"A person may have up to {schema.rows_per_person:,} rows: targets, budgets and charges are a person's.",
+        "How many rows somebody has is not protected: this holds for replacing all rows of one person by as many",
+        "others, with the number of rows public. Public columns are not protected, and neither is anything that they",
+        f"reveal. {_AGAIN}",
+    ]
 
 
 def privacy_statement(
@@ -60,8 +95,8 @@ def privacy_statement(
             "",
         ]
         among = promised
-    for unit in UNITS:
-        lines.append(f"Protecting {_UNIT_WORDS[unit]}:")
+    for unit, words in unit_words(mechanism.schema).items():
+        lines.append(f"Protecting {words}:")
         if among is not None:
             lines.append(f"  Among {_count(among, 'record')} in an order that tells nothing:")
             # whoever sees no order sees no more than who does: what holds for the latter holds here
@@ -75,10 +110,7 @@ def privacy_statement(
     if others:
         rest = _count(len({edition, *(each.number for each in others)}) - 1, "other")
         lines.append(f"This is edition {edition}: the folder has {rest} of the same people, with noise of their own.")
-    lines += [
-        "This holds for replacing one record, with the number of records public. Public columns are not protected,",
-        "and neither is anything that they reveal. Each further release of the same people adds to what can be learnt.",
-    ]
+    lines += _neighbours_words(mechanism.schema)
     if mechanism.sampler_error:
         error = rounded_up(mechanism.sampler_error)
         lines.append(f"The sampler's distance from ideal noise, at most {error} a record, is included.")
@@ -104,24 +136,24 @@ def device_statement(mechanism: Mechanism, reports: int) -> str:
         "levels or name) draw fresh noise for values that did not change: each of them counts as a further report.",
         f"{_count(reports, 'report').capitalize()} with different values, together:",
     ]
-    for unit in UNITS:
+    for unit, words in unit_words(mechanism.schema).items():
         profile = mechanism.privacy(unit).compose(reports)
-        lines += [f"Protecting {_UNIT_WORDS[unit]}, every time:", *_figures_in_words(profile)]
+        lines += [f"Protecting {words}, every time:", *_figures_in_words(profile)]
     return "\n".join(lines)
 
 
 def privacy_figures(mechanism: Mechanism, rows: int, order: Order, earlier: Sequence[Edition] = ()) -> dict[str, Any]:
-    """Return the guarantee as it stands in a manifest: words, and figures at both units."""
-    alone = _figures({unit: mechanism.privacy(unit) for unit in UNITS})
+    """Return the guarantee as it stands in a manifest: words, and figures at all units."""
+    alone = _figures({unit: mechanism.privacy(unit) for unit in units_of(mechanism.schema)})
     if mechanism.version == 1:  # it knows of no order
         return {"statement": privacy_statement(mechanism, rows)} | alone
     figures = {"statement": privacy_statement(mechanism, rows, order, others=earlier, edition=len(earlier) + 1)} | alone
     among = _among(mechanism, order)
     if among is not None:
-        hidden = {unit: mechanism.privacy(unit, shuffled=among) for unit in UNITS}
+        hidden = {unit: mechanism.privacy(unit, shuffled=among) for unit in units_of(mechanism.schema)}
         figures |= {"shuffled": {"among": among} | _figures(hidden)}
     if earlier:
-        together = {unit: _together(mechanism, order, earlier, unit) for unit in UNITS}
+        together = {unit: _together(mechanism, order, earlier, unit) for unit in units_of(mechanism.schema)}
         figures |= {"editions": {"count": len(earlier) + 1} | _figures(together)}
     return figures
 
@@ -181,20 +213,20 @@ def _order_words(order: Order | None, mechanism: Mechanism) -> list[str]:
     told = "The records are sorted by a public hash of what is released of them, so that their order tells nothing. "
     if len(order.alike) == 1:
         return [told + "The", f"smallest group with equal public values has {_count(order.alike[0], 'record')}."]
-    figures = [_pairs(mechanism.privacy("record", shuffled=max(alike, 1))) for alike in order.alike]
+    figures = [_pairs(mechanism.privacy(shuffled=max(alike, 1))) for alike in order.alike]
     differ = len(set(figures)) > 1 and mechanism.version >= SINCE  # older releases keep their words
     return [
         told + "Each",
         "batch was sorted by itself. Its smallest group with equal public values has",
         *(
-            f"  batch {number}: {_count(alike, 'record')}" + (f"; a whole record: {pairs}" if differ else "")
+            f"  batch {number}: {_count(alike, 'record')}" + (f"; {_protected(mechanism)}: {pairs}" if differ else "")
             for number, (alike, pairs) in enumerate(zip(order.alike, figures, strict=True), 1)
         ),
     ]
 
 
 def guarantee_line(mechanism: Mechanism, order: Order, others: Sequence[Edition] = ()) -> str:
-    """Return the guarantee for a whole record in one line.
+    """Return the guarantee for a whole record, or for a person who may have several, in one line.
 
     Examples
     --------
@@ -208,7 +240,13 @@ def guarantee_line(mechanism: Mechanism, order: Order, others: Sequence[Edition]
     among = "" if hides is None else f", among {hides:,} alike"
     if others:
         among += f", by all {len(others) + 1} editions"
-    return f"a whole record{among}: {_pairs(_together(mechanism, order, others, 'record'))}"
+    unit = units_of(mechanism.schema)[0]
+    return f"{_protected(mechanism)}{among}: {_pairs(_together(mechanism, order, others, unit))}"
+
+
+def _protected(mechanism: Mechanism) -> str:
+    """Return in short whom the first guarantee of a mechanism is about."""
+    return "a whole record" if mechanism.schema.rows_per_person == 1 else "a person"
 
 
 def is_weaker(mechanism: Mechanism, before: Order, alike: int) -> bool:
@@ -227,8 +265,9 @@ def is_weaker(mechanism: Mechanism, before: Order, alike: int) -> bool:
         return target.shuffled is not None and alike < target.shuffled
     if among is None or alike >= among:
         return False
+    units = units_of(mechanism.schema)
     less, more = (
-        [float(mechanism.privacy(unit, shuffled=max(n, 1)).delta(e)) for unit in UNITS for e in EPSILONS]
+        [float(mechanism.privacy(unit, shuffled=max(n, 1)).delta(e)) for unit in units for e in EPSILONS]
         for n in (among, alike)
     )
     return any(b > a for a, b in zip(less, more, strict=True))

@@ -21,6 +21,7 @@ from versadp.privacy import solve_parameter
 from versadp.privacy.curves.contour import rough_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
+from versadp.release.target.person import PERSON, row_target
 from versadp.schema import Dates
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def _made(schema: Schema, goal: Target, unit: str, shuffled: int | None, groups:
     assert goal.delta is not None
     make = _maker(schema, goal, unit, shuffled, groups, width=width)
     if shuffled is None or not goal.delta:
-        return _settled(make, goal.epsilon, goal.delta)
+        row = row_target(goal, schema.rows_per_person) if unit == PERSON else goal
+        assert row.epsilon is not None
+        assert row.delta is not None
+        return _settled(make, row.epsilon, row.delta)
     return _among_others(make, goal)
 
 
@@ -199,10 +203,12 @@ def _range(goal: Target, make: Callable[[float], Mechanism]) -> tuple[float, flo
     """Return between which epsilons that of the windows lies."""
     assert goal.epsilon is not None
     assert goal.delta is not None
-    low = max(goal.epsilon, EPSILONS[0])
-    aim = make(low).target
+    made = make(max(goal.epsilon, EPSILONS[0]))
+    aim = made.target
     assert aim is not None
     assert aim.shuffled is not None
+    rows = made.schema.rows_per_person if aim.unit == PERSON else 1
+    low = max(goal.epsilon / rows, EPSILONS[0])
     # beyond, the outcome in which nobody is alike has more than delta by itself (`privacy/solving/local.py`)
     most = math.log((2 * aim.shuffled + math.exp(goal.epsilon)) / (1 - goal.delta)) + 1
     return low, min(max(most, low), EPSILONS[1])
