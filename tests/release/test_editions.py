@@ -84,6 +84,9 @@ def test_manifest_statement_and_profile_of_every_edition_state_all_of_them(place
         assert release.privacy().delta(0.5) > release.mechanism.privacy(shuffled=N // 2).delta(0.5)
         assert "all 2 editions" in release.statement()
         assert f"This is edition {number}" in release.statement()
+        alone = vdp.privacy.compose(*(mech.privacy() for mech in (MECH, SHARPER))).delta(0.5)
+        for delta in (together.delta(0.5), alone):  # from those who know no rows, and those who do
+            assert f"(0.5, {rounded_up(delta)})" in release.statement().partition("all 2 editions")[2]
     assert vdp.load(place / "out" / "edition-0002").edition == 2
     data = json.loads((place / "out" / "edition-0002" / "manifest.json").read_text())
     assert data["privacy"]["editions"]["count"] == 2

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
+from versadp.release.path.order import KEPT
 from versadp.release.target.person import units_of
 
 if TYPE_CHECKING:
@@ -101,11 +103,13 @@ def privacy_statement(
             lines.append(f"  Among {_count(among, 'record')} in an order that tells nothing:")
             # whoever sees no order sees no more than who does: what holds for the latter holds here
             lines += _figures_in_words(mechanism.privacy(unit, shuffled=among), mechanism.privacy(unit))
+            lines += _hidden_in_words(mechanism, order, others, edition, unit)
             lines.append("  From someone who knows all the same which row is whose:")
         lines += _figures_in_words(mechanism.privacy(unit))
         if others:
             lines.append(f"  Somebody who is in {_versions(edition, others)}, by all of them together:")
-            lines += _figures_in_words(_together(mechanism, order, others, unit))
+            rows_known = [replace(each, order=KEPT) for each in others] if among is not None else others
+            lines += _figures_in_words(_together(mechanism, order if among is None else KEPT, rows_known, unit))
     lines += ["", *_order_words(order, mechanism)]
     if others:
         rest = _count(len({edition, *(each.number for each in others)}) - 1, "other")
@@ -156,6 +160,18 @@ def privacy_figures(mechanism: Mechanism, rows: int, order: Order, earlier: Sequ
         together = {unit: _together(mechanism, order, earlier, unit) for unit in units_of(mechanism.schema)}
         figures |= {"editions": {"count": len(earlier) + 1} | _figures(together)}
     return figures
+
+
+def _hidden_in_words(
+    mechanism: Mechanism, order: Order | None, others: Sequence[Edition], edition: int, unit: str
+) -> list[str]:
+    """Return what all editions tell together those who do not know which row is whose."""
+    if not others:
+        return []
+    return [
+        f"  The same of somebody who is in {_versions(edition, others)}, by all of them together:",
+        *_figures_in_words(_together(mechanism, order, others, unit)),
+    ]
 
 
 def _together(mechanism: Mechanism, order: Order | None, others: Sequence[Edition], unit: str) -> PrivacyProfile:
