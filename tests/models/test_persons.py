@@ -125,7 +125,7 @@ def test_intervals_cover_where_rows_of_a_person_are_equal():
 @pytest.mark.slow
 @pytest.mark.parametrize("equal", [True, False])
 def test_coverage_needs_the_factor(equal):
-    seeds = range(1000, 1300)
+    seeds = range(1000, 1100)
     error = (0.95 * 0.05 / (2 * len(seeds))) ** 0.5
     assert covered(seeds, cov_type="robust", equal=equal) >= 0.95 - 3 * error
     assert covered(seeds, cov_type="rows", equal=equal) < 0.95 - 5 * error
