@@ -355,3 +355,46 @@ def test_audit_holds_rows_of_people_against_the_claim():
 def test_devices_have_one_row_per_person():
     with pytest.raises(ParameterError, match="one row per person"):
         MECH.privatize({"pid": 1, "age": 30, "region": "n", "visit": 1}, key=KEY)
+
+
+# clusters and crashes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep", [None, 2])
+def test_an_interrupted_release_goes_on_with_the_same_bytes(tmp_path, write, monkeypatch, keep):
+    from versadp.release.files import part
+
+    source = write(panel(500))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RowsLeftOutWarning)
+        expected = MECH.release(panel(500), key=KEY, keep_rows=keep).frame
+        options = {"key": KEY, "keep_rows": keep, "state": tmp_path / "state", "engine": "serial"}
+
+        def killed(where):
+            if where == "part written":
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(part, "reached", killed)
+            with pytest.raises(KeyboardInterrupt):
+                release_file(source, tmp_path / "out", MECH, **options)
+        made = release_file(source, tmp_path / "out", MECH, **options)
+    pd.testing.assert_frame_equal(made.to_pandas(), expected)
+    assert account(state=tmp_path / "state").most[0] == charge_of(MECH)[0]
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_bytes(tmp_path, write):
+    dask = pytest.importorskip("dask.distributed")
+    frame = panel(500)
+    with dask.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+        made = release_file(write(frame), tmp_path / "out", MECH, key=KEY, state=tmp_path / "state", engine=client)
+        pd.testing.assert_frame_equal(made.to_pandas(), MECH.release(frame, key=KEY).frame)
+
+
+def test_report_names_the_person():
+    pytest.importorskip("matplotlib")
+    page = str(vdp.report(MECH.release(panel())))
+    assert "person, shuffled" in page
+    assert "how many" in page
+    assert "(epsilon, delta) of a person" in page

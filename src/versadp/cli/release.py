@@ -138,9 +138,14 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
         click.echo(f"\n{account(place, state=options['state']).sentence()}")
 
 
+def has_terminal() -> bool:
+    """Return True if somebody can be asked."""
+    return sys.stdin.isatty()
+
+
 def _ask_for_one_row() -> None:
     """Ask whether one person can have several rows, which no id tells; without a terminal say what is assumed."""
-    if not sys.stdin.isatty():
+    if not has_terminal():
         click.echo(_ASSUMED, err=True)
     elif click.confirm("The schema has no id. Can one person have several rows in these data?", err=True):
         raise vdp.errors.SchemaError(

@@ -18,6 +18,7 @@ from versadp.engine import at_work
 from versadp.errors import EstimationError
 from versadp.inference.checks import check_level
 from versadp.models.fit import fit
+from versadp.models.persons import refuse_people
 from versadp.release.release import load
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def bootstrap(
     """
     reps, random_state = inputs.whole("reps", reps, 2), inputs.whole("random_state", random_state, 0)
     opened = load(release) if isinstance(release, str | Path) else release
+    refuse_people(opened, "a bootstrap over rows")
     n = len(opened)
     rng = np.random.default_rng([random_state, 0xB007])  # no stream that a user may have drawn data from
     found = []

@@ -40,6 +40,7 @@ from versadp.models.likelihood import fit_likelihood, refuse_options
 from versadp.models.line import corrected_line, tamed
 from versadp.models.members import wants_series
 from versadp.models.methods import METHODS, closed_now, forms_of
+from versadp.models.persons import ROWS, refuse_people, widened_for_people
 from versadp.models.problem import Problem, make_problem
 from versadp.models.projecting import begun, raised, without_kinks
 from versadp.models.quantile import smoothed_quantile
@@ -142,11 +143,13 @@ def fit(
     offset : str, optional
         A public column, or an expression of some, that is added to the index with the coefficient 1: the logarithm of
         an exposure, under Poisson loss. `y ~ age + offset(log_exposure)` says the same.
-    cov_type : {"robust", "cluster"}
-        How the covariance is estimated: records are independent ("robust", the sandwich), or those with the same value
-        of the public column `groups` belong together ("cluster").
+    cov_type : {"robust", "cluster", "rows"}
+        How the covariance is estimated: people are independent ("robust", the sandwich), or records with the same
+        value of the public column `groups` belong together ("cluster"). Where a person may have up to k rows,
+        "robust" multiplies the sandwich by k, which holds for any dependence within a person; "rows" takes rows for
+        independent all the same.
     groups : str, optional
-        The column of the clusters.
+        The column of the clusters; nobody may have rows in two of them.
     subset : str, optional
         A condition on public columns, such as "year > 2000": other records are left out.
     random_state : int
@@ -190,6 +193,8 @@ def fit(
         if runner.name == "processes":
             raise ParameterError("fits do not run on processes", hint="use 'threads', or a process of your own a fit")
         if method == "likelihood":
+            if cov_type != ROWS:
+                refuse_people(opened, "a fit by likelihood")
             refuse_options(
                 extension=extension, start=start, weights=weights, offset=offset, groups=groups, subset=subset
             )
@@ -211,7 +216,8 @@ def fit(
         def again(given: Problem | None = None) -> Answer:
             # nothing that the fit has worked on is kept for who asks more
             found = estimate(given or problem(), choice, begin)
-            return found if study.labels is None else recounted(found, study)
+            found = found if study.labels is None else recounted(found, study)
+            return found if study.rows_per_person == 1 else widened_for_people(found, study)
 
         def refit(**changed: Any) -> Results:
             options = {"formula": formula, "loss": loss, "method": method, "weights": weights}

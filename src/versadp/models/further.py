@@ -87,7 +87,7 @@ class Further:
             moves, contrast
         )
         q = contrast.shape[1]
-        return found.values, found.cov[:q, :q]
+        return found.values, found.cov[:q, :q] * self.study.rows_per_person
 
     @cached_property
     def noisy(self) -> bool:

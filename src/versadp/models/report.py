@@ -86,7 +86,7 @@ def results(
         What brings it up to date.
     """
     problem, found = answer.problem, answer.fit
-    alone = study is None or study.labels is None  # every record for itself
+    alone = study is None or study.is_plain  # every record for itself
     at = found.theta if found.bias is None else found.theta - found.bias
     theta, cov = problem.to_user(at, found.cov) if found.converged or found.weak else (None, None)
     size, error = effective_size(answer, seed) if found.converged and alone else (None, None)
@@ -99,7 +99,7 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else shown or problem.design.formula,
-        header=header(release) | _blurred(problem) | dict(answer.said) | ({} if study is None else study.said),
+        header=header(release) | _blurred(problem) | ({} if study is None else study.said) | dict(answer.said),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,

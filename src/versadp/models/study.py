@@ -18,6 +18,7 @@ from versadp.errors import DataError, ParameterError, near
 from versadp.formula.expression import parse_expression, quote
 from versadp.formula.terms import read_columns
 from versadp.models.given import record_weights
+from versadp.models.persons import ROWS, covariance_words
 from versadp.models.source import is_number, values_of
 from versadp.release.subset import Selected
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WEIGHT_TYPES = ("survey", "frequency")
-COV_TYPES = ("robust", "cluster")
+COV_TYPES = ("robust", "cluster", ROWS)
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,8 @@ class Study(NamedTuple):
         What the summary says of it.
     weight : float
         Mean weight of a record.
+    rows_per_person : int
+        How many rows of one person may depend on each other; 1 where clusters hold them together.
     """
 
     release: Release
@@ -215,6 +218,12 @@ class Study(NamedTuple):
     offset: str | None = None
     said: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody writes to
     weight: float = 1.0
+    rows_per_person: int = 1
+
+    @property
+    def is_plain(self) -> bool:
+        """True if every record stands for itself: no clusters, frequencies, or people with several rows."""
+        return self.labels is None and self.rows_per_person == 1
 
 
 def _check_weighed(weights: Array, kind: str) -> None:
@@ -222,6 +231,17 @@ def _check_weighed(weights: Array, kind: str) -> None:
         raise DataError("all weights are 0", hint="give those records a weight that shall count")
     if kind == "frequency" and (weights != np.rint(weights)).any():
         raise DataError("frequencies must be whole numbers", hint='weight_type="survey" takes any weights')
+
+
+def _with_groups(cov_type: str, groups: str | None, several: int) -> str:
+    """Return how the covariance is estimated: where people have several rows, groups alone ask for clusters."""
+    if groups is not None and cov_type == "robust" and several > 1:
+        return "cluster"
+    if (cov_type == "cluster") != (groups is not None):
+        raise ParameterError(
+            "clusters need a column, and a column its cov_type", hint='cov_type="cluster", groups="school"'
+        )
+    return cov_type
 
 
 def make_study(
@@ -241,10 +261,8 @@ def make_study(
         raise ParameterError(f"there is no weight_type {weight_type!r}", hint=near(weight_type, WEIGHT_TYPES))
     if cov_type not in COV_TYPES:
         raise ParameterError(f"there is no cov_type {cov_type!r}", hint=near(cov_type, COV_TYPES))
-    if (cov_type == "cluster") != (groups is not None):
-        raise ParameterError(
-            "clusters need a column, and a column its cov_type", hint='cov_type="cluster", groups="school"'
-        )
+    several = release.mechanism.schema.rows_per_person
+    cov_type = _with_groups(cov_type, groups, several)
     said: dict[str, str] = {}
     weighed = record_weights(weights, release)
     if subset is not None:
@@ -259,7 +277,9 @@ def make_study(
     if groups is not None:
         labels, clusters = clusters_of(release, groups)
         counted = False
-        said["covariance"] = f"by {clusters:,} clusters of {groups}"
+        said["covariance"] = f"by {clusters:,} clusters of {groups}" + covariance_words(release, cov_type, groups)
+    elif words := covariance_words(release, cov_type):
+        said["covariance"] = words
     mean = 1.0 if weighed is None else float(weighed.mean())
     formula, offset = offset_in(formula, offset)
     if offset is not None:
@@ -268,4 +288,5 @@ def make_study(
         formula, factor, offset = without_offset(release, formula, offset, loss)
         weighed = weighed if factor is None else factor if weighed is None else weighed * factor
         said["offset"] = offset
-    return Study(release, formula, weighed, labels, clusters, counted, offset, said, mean)
+    together = several if cov_type == "robust" else 1
+    return Study(release, formula, weighed, labels, clusters, counted, offset, said, mean, together)

@@ -212,6 +212,8 @@ def _refuse(study: Study, answer: Answer, given: dict[str, Any]) -> None:
             f"{getattr(loss, 'name', 'this')} loss has no update: it needs squared, logistic, poisson or multinomial "
             "loss, whose curvature does not depend on how many records there are"
         )
+    elif study.rows_per_person > 1:
+        why = "people with several rows have no update: a person may go on in the new records"
     elif study.labels is not None:
         why = "clusters and frequencies have no update: a cluster may go on in the new records"
     elif given["weights"] is not None and not isinstance(given["weights"], str):

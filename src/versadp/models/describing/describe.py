@@ -15,6 +15,7 @@ from versadp.models.describing.description import Description
 from versadp.models.describing.gathering import Gathered, gather, no_records
 from versadp.models.describing.layout import Layout
 from versadp.models.describing.statistics import Statistics
+from versadp.models.persons import covariance_words
 from versadp.models.report import header
 from versadp.release.release import as_release
 
@@ -82,5 +83,8 @@ def describe(
         runner = given if opened.on_disk else nearby(given)
         found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
     gathered = no_records(layout) if found is None else Gathered(*found)
-    statistics = Statistics(layout, gathered, float(ndtri(0.5 + level / 2)), tuple(map(float, taus)))
-    return Description(statistics, level, header(opened))
+    widening = float(opened.mechanism.schema.rows_per_person**0.5)
+    z = float(ndtri(0.5 + level / 2)) * widening
+    statistics = Statistics(layout, gathered, z, tuple(map(float, taus)), widening)
+    words = covariance_words(opened, "robust")
+    return Description(statistics, level, header(opened) | ({"covariance": words} if words else {}))

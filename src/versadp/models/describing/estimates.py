@@ -51,6 +51,10 @@ class Estimate(NamedTuple):
         value, low, high = (factor * each + shift for each in (self.value, self.low, self.high))
         return Estimate(value, factor * self.error, low, high)
 
+    def widened(self, factor: float) -> Estimate:
+        """Return it with a larger error: its interval was made for that."""
+        return self._replace(error=factor * self.error)
+
     def within(self, low: float, high: float) -> Estimate:
         """Return it with an interval that is cut to a range, which is the interval of what is not known at all."""
         ends = np.clip(np.where(np.isnan([self.low, self.high]), [low, high], [self.low, self.high]), low, high)

@@ -143,6 +143,7 @@ class Statistics:
     gathered: Gathered
     z: float
     taus: tuple[float, ...]
+    widening: float = 1.0  # of errors, where people have several rows; z is multiplied by it already
 
     @cached_property
     def _groups(self) -> dict[tuple[str, ...], tuple[Array, Array]]:
@@ -160,14 +161,21 @@ class Statistics:
         if isinstance(declared, Categorical):
             shares, notes = self._levels(name)
             missing = shares.pop(None, None)
+            shares = {level: each.widened(self.widening) for level, each in shares.items()}
+            missing = None if missing is None else missing.widened(self.widening)
             return ColumnDescription(name, declared, None, None, {}, shares, missing, (*lacking, *notes), self)
         if name in layout.others:
             shares, notes = self._values(name)
+            shares = {value: each.widened(self.widening) for value, each in shares.items()}
             return ColumnDescription(name, declared, None, None, {}, shares, None, notes, self)
         mean, sd, notes = self._moments(name)
         quantiles, more = self._quantiles(name)
         notes = (*lacking, *notes, *more)
-        return ColumnDescription(name, declared, mean, sd, quantiles, {}, self._missing(name), notes, self)
+        mean, sd = mean.widened(self.widening), sd.widened(self.widening)
+        quantiles = {tau: each.widened(self.widening) for tau, each in quantiles.items()}
+        missing = self._missing(name)
+        missing = None if missing is None else missing.widened(self.widening)
+        return ColumnDescription(name, declared, mean, sd, quantiles, {}, missing, notes, self)
 
     def _lacking(self, name: str) -> tuple[str, ...]:
         """Return a note if a column that is kept or redrawn lacks outputs that redrawn records would have."""
@@ -185,6 +193,9 @@ class Statistics:
 
     def correlation(self, one: str, other: str) -> Estimate:
         """Return the correlation of two numbers over the records that have both."""
+        return self._correlation(one, other).widened(self.widening)
+
+    def _correlation(self, one: str, other: str) -> Estimate:
         if (one, other) in self._groups and len({one, other} & set(self.layout.firm)) < 2:
             total, squares = self._groups[one, other]
             return correlation_of(Moments.of(self.gathered.rows, total, squares, list(range(6)), self.z), self.z)
