@@ -79,7 +79,8 @@ class Coefficients:
         """Return the widths from one record; infinite where noise tells no mean, so that no fit is tried."""
         if useless(mechanism, records):
             return np.full(len(self.names), np.inf)
-        return precision(self.people, mechanism, records, self._raw.theta, fits=1).width * np.sqrt(records)
+        found = precision(self.people, mechanism, records, self._raw.theta, fits=1)
+        return np.asarray(found.width * np.sqrt(records))
 
     @property
     def facts(self) -> dict[str, Any]:
