@@ -2,7 +2,7 @@
 
 Bounds and levels are facts about the world that the provider declares. Read off the data they would be facts about the
 data, and would leak: so only names and types are looked at, and whether values are missing; the draft is not valid
-until it is filled in. The first lines of a text file are read to tell a header from a record, and dates from other text.
+until it is filled in. The first lines of a text file are read to tell a header from a record, and dates from text.
 """
 
 from __future__ import annotations
