@@ -1,4 +1,4 @@
-"""The planning page of six columns does not try fits that cannot tell anything, and takes a model with a closed form."""
+"""The planning page of six columns tries no fits that cannot tell anything, and takes a model with a closed form."""
 
 import versadp as vdp
 from versadp.models.planning import precision as planning
