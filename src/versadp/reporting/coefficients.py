@@ -16,6 +16,7 @@ from versadp.errors import VersadpError
 from versadp.models.planning.assumptions import Assumptions
 from versadp.models.planning.people import make_people
 from versadp.models.planning.precision import NORMAL, precision
+from versadp.release.target.usefulness import useless
 from versadp.reporting.code import quoted
 from versadp.schema import Bounded, Categorical, Dates
 
@@ -67,13 +68,19 @@ class Coefficients:
         """Return the width from one record, and how many times that of raw data it is; None where nothing is told."""
         key = (*mechanism.blocks, min(records, RECORDS))
         if key not in self._known:
-            found = precision(self.people, mechanism, records, self._raw.theta, fits=1)
-            self._known[key] = found.width * np.sqrt(records)
+            self._known[key] = self._width(mechanism, records)
         width, alone = self._known[key], 2 * NORMAL * self._raw.bse(1)
         return {
             name: {"width": _digits(width[j]), "times": _digits(width[j] / alone[j])}
             for j, name in enumerate(self.names)
         }
+
+    def _width(self, mechanism: Mechanism, records: int) -> Array:
+        """Return the widths from one record; infinite where noise tells no mean, so that no fit is tried."""
+        if useless(mechanism, records):
+            return np.full(len(self.names), np.inf)
+        found = precision(self.people, mechanism, records, self._raw.theta, fits=1)
+        return np.asarray(found.width * np.sqrt(records))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -105,7 +112,9 @@ def some_model(schema: Schema) -> Coefficients | None:
         if isinstance(column, Bounded | Categorical) and not column.nullable and not set(name) & set("`\\")
     }
     left = next((n for n, each in there.items() if isinstance(each, Bounded) and not isinstance(each, Dates)), None)
-    right = [f"C({quoted(n)})" if isinstance(there[n], Categorical) else quoted(n) for n in there if n != left][:MOST]
+    others = [name for name in there if name != left]
+    numbers = [quoted(name) for name in others if isinstance(there[name], Bounded)]  # whose precision has a closed form
+    right = (numbers or [f"C({quoted(name)})" for name in others])[:MOST]
     if left is None or not right:
         return None
     try:

@@ -62,6 +62,7 @@ _FEW = 128  # nodes of the envelope: their chords cost 2% of the value where del
 _NOTHING = 1e-13  # delta below which the envelope is not worth its nodes
 _TINY = 1e-300  # what underflows is not nothing
 _STEP, _FARTHEST = 0.025, 9.0  # of the nodes, in standard deviations; beyond the last delta is below 1e-18
+_OUT = np.append(np.arange(0.0, 2.0, _STEP), np.sqrt(np.arange(4.0, _FARTHEST**2, 4 * _STEP)))
 
 _searching: ContextVar[bool] = ContextVar("searching", default=False)
 
@@ -152,6 +153,8 @@ class Terms:
     def _ends_high(self) -> bool:
         """Whether delta is not yet nothing at the last node but one: bounds may rise before they fall to 0."""
         nodes, known = self._grid
+        if len(nodes) > len(_OUT):  # the last node but one is as far out as any, where delta is below 1e-18
+            return False
         known[-2] = self._bound(float(nodes[-2]))
         return bool(known[-2] > _NOTHING)
 
@@ -168,8 +171,7 @@ class Terms:
     @cached_property
     def _grid(self) -> tuple[Array, Array]:
         """Nodes `e^ε - 1`, and what is found there, once it is."""
-        out = np.append(np.arange(0.0, 2.0, _STEP), np.sqrt(np.arange(4.0, _FARTHEST**2, 4 * _STEP)))
-        tanh = out * self.spread / (2 * self.n)
+        tanh = _OUT * self.spread / (2 * self.n)
         nodes = np.append(np.expm1(2 * np.arctanh(tanh[tanh < math.tanh(self.last / 2)])), math.expm1(self.last))
         known = np.full(len(nodes), np.nan)
         known[-1] = 0.0

@@ -1,8 +1,8 @@
 """The draft of a schema: columns and their types, with everything about their content left to the provider.
 
 Bounds and levels are facts about the world that the provider declares. Read off the data they would be facts about the
-data, and would leak: so only names and types are looked at, and the draft is not valid until it is filled in. The first
-lines of a text file are read to tell a header from a record, and dates from other text.
+data, and would leak: so only names and types are looked at, and whether values are missing; the draft is not valid
+until it is filled in. The first lines of a text file are read to tell a header from a record, and dates from text.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from versadp.errors import DataError, ParameterError
+from versadp.release.files.formats import opened
 from versadp.release.files.headers import header_doubts, is_iso_date
 from versadp.release.files.sources import open_source
 from versadp.release.object_store import Stored
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
     from versadp.release.files.sources import InputFiles
 
+_IDENTIFIER = re.compile(
+    r"id|pid|uid|uuid|guid|ssn|nin|(.*[ _.-])?(id|uuid|ssn)|(patient|person|member|customer)(id|no|number)"
+)
 _LINES = 1000  # of a text file, read to tell a header from a record
 
 _HEAD = """\
@@ -78,7 +83,7 @@ def draft_schema(data: str | Path, *, header: str = "auto") -> str:
     if header not in {"auto", "yes", "no"}:
         raise ParameterError("header must be 'auto', 'yes' or 'no'")
     source = open_source(data)
-    columns, parts = source.columns, [_HEAD]
+    columns, parts, missing = source.columns, [_HEAD], _with_nulls(source)
     if source.kind in {"CSV", "TSV"}:
         lines = _first_lines(source)
         if header == "auto":
@@ -86,6 +91,8 @@ def draft_schema(data: str | Path, *, header: str = "auto") -> str:
         types = [_text_kind(kind, lines[1:], at) for at, kind in enumerate(columns.types)]
         names = [f"column_{number}" for number in range(1, len(types) + 1)] if header == "no" else columns.names
         columns = pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)])
+        rows = lines if header == "no" else lines[1:]
+        missing = {name for at, name in enumerate(names) if any(at < len(row) and not row[at].strip() for row in rows)}
         if header == "no":
             parts.append(_HEADLESS.format(names=",".join(names)))
     elif header == "no":
@@ -93,8 +100,28 @@ def draft_schema(data: str | Path, *, header: str = "auto") -> str:
     for name, kind in zip(columns.names, columns.types, strict=True):
         if not name.isprintable() or not name or columns.names.count(name) > 1:
             raise DataError("a column has no name, an unprintable one, or one that another has too", hint="rename it")
-        parts.append(f"[columns.{json.dumps(name, ensure_ascii=False)}]\n{_entry(kind)}")
+        quoted, note = json.dumps(name, ensure_ascii=False), ""
+        if _IDENTIFIER.fullmatch(name.lower()):
+            note += f"# named like an identifier of people: if it is one, write id = {quoted} above, and remove this\n"
+        if name in missing:
+            note += "# has missing values: add nullable = true\n"
+        parts.append(f"[columns.{quoted}]\n{note}{_entry(kind)}")
     return "\n".join(parts)
+
+
+def _with_nulls(source: InputFiles) -> set[str]:
+    """Return the columns of Parquet files of which the footers say that some values are missing."""
+    import pyarrow.parquet as pq
+
+    found: set[str] = set()
+    if source.kind != "Parquet":
+        return found
+    for path in source.files:
+        with pq.ParquetFile(opened(path)) as file:
+            groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
+            chunks = (group.column(at) for group in groups for at in range(group.num_columns))
+            found |= {each.path_in_schema for each in chunks if each.statistics and each.statistics.null_count}
+    return found
 
 
 def _first_lines(source: InputFiles) -> list[list[str]]:
