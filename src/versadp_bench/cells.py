@@ -73,7 +73,7 @@ class Cell:
     ----------
     loss, noise, design, missing : str
         Keys of `LOSSES` (or "own") and of `DESIGNS`; "joint", "separate", "response", "zil", "zil + response",
-        "readme" or "shuffled"; "none", "private" or "public".
+        "wide zil + response" (four times the noise variance), "readme" or "shuffled"; "none", "private" or "public".
     n : int
         Number of records.
 
@@ -103,7 +103,7 @@ class Cell:
     @property
     def is_zero_inflated(self) -> bool:
         """True if its numbers have zero-inflated Laplace noise."""
-        return self.noise in {"zil", "zil + response", "readme"}
+        return "zil" in self.noise or self.noise == "readme"
 
     @property
     def response(self) -> str | None:
@@ -151,7 +151,9 @@ class Cell:
             return vdp.calibrate(schema, epsilon=4, delta=0.1, unit="attribute", noise="zil")
         if self.noise == "shuffled":
             return vdp.calibrate(schema, epsilon=1, delta=1e-6, unit="record", shuffled=SHUFFLED)
-        return vdp.Mechanism(schema, scale=0.5, exact_rate=0.2, keep=0.5 if "g" in private else None)
+        wide = self.noise == "wide zil + response"
+        keep = 0.5 if "g" in private else None
+        return vdp.Mechanism(schema, scale=1.0 if wide else 0.5, exact_rate=0.3 if wide else 0.2, keep=keep)
 
     def index(self, raw: dict[str, Any]) -> Array:
         """Return the index of the design at its true coefficients, without the intercept."""
@@ -303,7 +305,7 @@ check 0.9    zil             one number         none     8000
 huber        zil             several            none     8000
 hinge        zil             one number         none     8000
 own          zil             no formula         none     4000
-logistic     zil + response  category           none     12000
+logistic     wide zil + response  category      none     10000
 check 0.5    zil + response  category           none     4000
 logistic     readme          one number         none     20000
 logistic     readme          category           none     20000

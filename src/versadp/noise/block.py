@@ -338,7 +338,10 @@ class Block(ABC):
         return None
 
     def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - for blocks to override
-        """Return what undoes any function of one column, output by output; None where outputs are not few."""
+        """Return the inverse of any function of one column, output by output; None where outputs are not few.
+
+        The columns of a block share one coin, `Lattice.keep`: `undo` has one weight for all of them.
+        """
         return None
 
     def undo(self, terms: SeparableTerms, released: Array, out: Array | None = None) -> Array | None:

@@ -115,19 +115,22 @@ class Lattice:
         if end:  # straight on to the point behind the last
             v = np.concatenate([v[:-1], v[-2:-1] + (v[-1:] - v[-2:-1]) * (self.merged / end)])
         turns = math.ceil(self.shown / w)  # the last one need not be whole
-        g, weight = np.zeros((turns * w, v.shape[1])), np.zeros((turns * w, 1))
+        out = np.zeros((max(turns * w, self.drawn.size), v.shape[1]))
         first = np.minimum(np.arange(w), len(v) - 1)  # beyond the lattice v has the value of its last point
-        g[:w] = v[first] - v[first].mean(axis=0) + v[0]
-        g[w : self.shown] = w * np.diff(v, axis=0)
-        weight[: self.shown, 0] = law[: self.shown]
-        by_turn, share = g.reshape(turns, w, -1).cumsum(axis=0), weight.reshape(turns, w, 1)
-        mean = (share * by_turn).sum(axis=0) / share.sum(axis=0)
-        by_turn += mean.mean(axis=0) - mean
-        out = np.zeros((self.drawn.size, v.shape[1]))
-        out[: self.shown] = by_turn.reshape(turns * w, -1)[: self.shown]
-        if self.unseen and len(missing):
-            out[self.shown] = missing[0]
-        return out
+        out[:w] = v[first] - v[first].mean(axis=0) + v[0]
+        np.subtract(v[1:], v[:-1], out=out[w : self.shown])
+        out[w : self.shown] *= w
+        g, weight = out[: turns * w].reshape(turns, w, -1), np.zeros(turns * w)
+        for turn in range(1, turns if turns <= w else 0):  # few: a third of the time of a cumulative sum
+            g[turn] += g[turn - 1]
+        if turns > w:
+            np.cumsum(g, axis=0, out=g)
+        weight[: self.shown] = law[: self.shown]
+        share = weight.reshape(turns, w)
+        mean = np.einsum("qr,qrk->rk", share, g) / share.sum(axis=0)[:, None]
+        g += mean.mean(axis=0) - mean
+        out[self.shown :] = missing[0] if self.unseen and len(missing) else 0.0
+        return out[: self.drawn.size]
 
     def corrected(self, v: Array, law: Array) -> Array:
         """Return psi at every output, (outputs, k)."""
