@@ -6,6 +6,8 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import ParameterError
+from versadp.losses import as_loss
+from versadp.models.problem import make_problem
 from versadp.noise import Response, Window, ZeroInflated
 
 N = 10_000
@@ -55,6 +57,15 @@ def test_a_category_costs_little_at_a_calibrated_mechanism():
         vdp.fit(release, "y ~ age + income" + more, engine="serial").bse["age"] for more in ("", " + C(region)")
     )
     assert beside <= 1.08 * alone
+
+
+def test_public_coefficients_have_weights_of_their_own():
+    schema = vdp.Schema({"a": vdp.Bounded(-1, 1), "g": vdp.Categorical(["k", "l", "m"]), "y": vdp.Public()})
+    mechanism = vdp.Mechanism(schema, scale=1.0, exact_rate=0.3, keep=0.5)
+    release = mechanism.release(people(0), key=bytes(range(32)))
+    problem = make_problem(release, "y ~ a*C(g)", as_loss("logistic"), None, None)
+    groups = [[problem.names[j] for j in group] for group in problem.groups]
+    assert groups == [["a", "a:C(g)[T.l]", "a:C(g)[T.m]"], ["Intercept", "C(g)[T.l]", "C(g)[T.m]"]]
 
 
 NOISE = {

@@ -243,7 +243,7 @@ def header(release: Release) -> dict[str, str]:
 
 
 def _correction(answer: Answer) -> dict[str, str]:
-    """Return what was taken: of several blocks the evaluators with the weights of their members; or of two forms one."""
+    """Return what was taken: evaluators of several blocks with the weights of their members, or one of two forms."""
     asked, fit, said = answer.asked, answer.fit, dict(answer.said)
     if asked is None or not answer.problem.extended or not fit.weights:
         return said
