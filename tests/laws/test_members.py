@@ -167,3 +167,18 @@ def test_draws_of_a_record_are_its_own():
         return form.evaluate(form.prepare(some, np.random.default_rng(3)), theta, np.eye(4), hessian=False)[0]
 
     np.testing.assert_allclose(np.concatenate([scores(lot) for lot in lots]), scores(whole), rtol=1e-9, atol=1e-12)
+
+
+def test_weights_of_the_strata_of_a_draw_add_up_to_one():
+    """Of one category: what the other levels weigh together, the one that is drawn along weighs alone."""
+    model, units, blocks = setting("category", Squared())
+    form = as_by_level(model, units, blocks, smooth_fades(), count=2)
+    _, released, y = drawn("category", Squared(), 300)
+    seen = form.prepare(records(units, released, y), np.random.default_rng(1))
+    total, draws = np.zeros(300), np.zeros(300)
+    for level in seen.levels:
+        for places, at in zip(level.places, level.records, strict=True):
+            into = draws if places.second else total
+            into[at] += places.weight
+    np.testing.assert_allclose(total, 1)
+    np.testing.assert_allclose(draws, 1)

@@ -128,7 +128,7 @@ def _by_level(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...] | Non
     form = as_by_level(problem.model, problem.units, problem.blocks, smooth_fades(), pace=pace, **pace(rows))
     if form is None:
         return None
-    pace = partial(draw_pace, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
+    pace = partial(draw_pace, bounds=(8, 20), enough=1e6, share=4, thrift=thrift)
     return _points(problem, (Zero(),), pace, pace(rows)), form
 
 
