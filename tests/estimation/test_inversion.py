@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom, norm
 
 import versadp as vdp
-from versadp.correction.signed import Rows
+from versadp.correction.points import Rows
 from versadp.errors import InsecureWarning
 from versadp.estimation.inversion import Steps
 from versadp.losses import Quantile

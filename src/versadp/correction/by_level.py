@@ -3,9 +3,9 @@
     score  <-  sum over strata of weight_s T_s' score_s(T_s theta),      score_s by `laplacian.py`
 
 with T_s and the strata of `strata.py`. Strata differ in coefficients, weights and, if it is a category, the response;
-they share the draws, so that where the levels of a category differ little its weights add no variance to them. The value
-at a released record is taken on all strata. A draw is on two of them: the heaviest, which is that of the released levels,
-and one of the others, drawn by the size of its weight (`points.Some`); so levels cost hardly more than none.
+they share the draws, so that where the levels of a category differ little its weights add no variance to them. The
+value at a released record is taken on all strata. A draw is on two of them: the heaviest, which is that of the released
+levels, and one of the others, drawn by the size of its weight (`points.Some`); so levels cost hardly more than none.
 """
 
 from __future__ import annotations

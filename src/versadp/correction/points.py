@@ -85,9 +85,10 @@ class Cloud(NamedTuple):
         """Return every combination of points of the same record: weights multiply, squared distances add up."""
         if (np.diff(other.record) < 0).any():
             other = other.take(np.argsort(other.record, kind="stable"))
-        return self._beside(other, *pairs(self.record, other.record))
+        return self.beside(other, *pairs(self.record, other.record))
 
-    def _beside(self, other: Cloud, mine: Numbers, yours: Numbers) -> Cloud:
+    def beside(self, other: Cloud, mine: Numbers, yours: Numbers) -> Cloud:
+        """Return pairs of points, by their places."""
         left, right = self.take(mine), other.take(yours)
         z = np.concatenate([left.z, right.z], axis=1)
         turn = np.maximum(left.turn, 0) + TURNS * np.maximum(right.turn, 0)
@@ -97,15 +98,15 @@ class Cloud(NamedTuple):
     def times_some(self, levels: Cloud, share: Array) -> Cloud:
         """Return as `times` does, but beside a draw two levels alone: the heaviest, and one of the others at random.
 
-        One of the others is drawn by the size of its weight and weighted by the inverse of its chance; `share` (records)
-        is between 0 and 1 and moves on from turn to turn, so that a record's draws are spread over its levels.
+        One of the others is drawn by the size of its weight and weighted by the inverse of its chance. `share` is one
+        number between 0 and 1 per record; it moves on from turn to turn, which spreads draws over the levels.
         """
         drawn = self.turn >= 0
         whole = self.take(~drawn).times(levels)
         left, some = self.take(drawn), Some.of(levels.record, levels.weight, share)
         other, weight = some.drawn(left.record, left.turn)
-        top = left._beside(levels, np.arange(len(left.record)), some.first[left.record] + some.top[left.record])
-        rest = left._beside(levels, np.arange(len(left.record)), some.first[left.record] + other)
+        top = left.beside(levels, np.arange(len(left.record)), some.first[left.record] + some.top[left.record])
+        rest = left.beside(levels, np.arange(len(left.record)), some.first[left.record] + other)
         rest = rest._replace(weight=left.weight * weight)
         return Cloud(*(np.concatenate(each) for each in zip(whole, top, rest.take(weight != 0), strict=True)))
 
@@ -211,7 +212,18 @@ class SignedPoints:
 
     @cached_property
     def others(self) -> tuple[Block, ...]:
-        """The blocks that are not zero-inflated."""
+        """The blocks that are neither zero-inflated nor levels."""
+        return tuple(block for block in self._open if block not in self.levels)
+
+    @cached_property
+    def levels(self) -> tuple[Block, ...]:
+        """The blocks beside zero-inflated ones all of whose points are written out, with nothing drawn: categories."""
+        if not self.domains:
+            return ()
+        return tuple(block for block in self._open if block.point_count(How(1)) == block.point_count(How(2)))
+
+    @cached_property
+    def _open(self) -> tuple[Block, ...]:
         if self.units.exact_rate is not None:
             return ()
         inside = {self.units.names[j] for domain in self.domains for j in domain.at}
@@ -219,9 +231,11 @@ class SignedPoints:
 
     @property
     def thinned(self) -> bool:
-        """Whether draws stand beside some of the other blocks' points only: of categories, where nothing is drawn."""
-        few, more = (math.prod(block.point_count(How(k)) for block in self.others) for k in (1, 2))
-        return self.paired and bool(self.domains) and few == more > 2
+        """Whether draws stand beside two of a record's levels only."""
+        return self.paired and self._count(self.levels) > 2
+
+    def _count(self, blocks: tuple[Block, ...]) -> int:
+        return math.prod(block.point_count(How(self.draws)) for block in blocks)
 
     @property
     def inside(self) -> bool:
@@ -236,16 +250,16 @@ class SignedPoints:
         if not self.second:
             return each
         drawn = 2 if self.inside else 1 + self.near * (2 if self.paired else 1)
-        count = math.prod(block.point_count(How(self.draws)) for block in self.others)
-        whole = drawn ** len(self.domains)
-        return each * (2 * (whole - 1) + count if self.thinned else whole * count)
+        whole, levels = drawn ** len(self.domains), self._count(self.levels)
+        written = 2 * (whole - 1) + levels if self.thinned else whole * levels
+        return int(each * written * self._count(self.others))
 
     def prepare(self, records: Records, rng: np.random.Generator) -> Rows:
         """Write out the points of some records."""
         cloud = self._cloud(records, rng)
         if self.nullable:
             at = [self.units.names.index(name) for name in self.nullable]
-            cloud = cloud.take(~np.isnan(cloud.z[:, at]).any(axis=1))
+            cloud = cloud.take(np.flatnonzero(~np.isnan(cloud.z[:, at]).any(axis=1)))
         record, z, weight, q, _ = cloud
         if records.weight is not None:
             weight = weight * records.weight[record]
@@ -266,24 +280,22 @@ class SignedPoints:
         if not self.second:
             every = np.arange(records.rows)
             return Cloud(every, records.z.copy(), np.ones(every.size), self.units.distance2(records.z), every)
-        clouds = [self._drawn(records, domain, rng) for domain in self.domains]
-        places = [domain.at for domain in self.domains]
-        if self.others:
-            found = self._of_others(records, rng)
-            names = [name for block in self.others for name in block.columns]
-            at = np.array([self.units.names.index(name) for name in names], dtype=np.int64)
-            z = (np.stack([found.columns[name] for name in names], axis=1) - self.units.centre[at]) / self.units.unit[
-                at
-            ]
-            clouds.append(Cloud(found.record, z, found.weight, np.zeros(len(z)), np.full(len(z), -1)))
+        whole, places = None, [domain.at for domain in self.domains]
+        for domain in self.domains:
+            cloud = self._drawn(records, domain, rng)
+            whole = cloud if whole is None else whole.times(cloud)
+        for blocks in (self.levels, self.others):
+            if not blocks:
+                continue
+            cloud, at = self._of_others(blocks, records, rng)
             places.append(at)
-        whole = clouds[0]
-        for k, cloud in enumerate(clouds[1:], 1):
-            if k == len(self.domains) and self.thinned:
-                share = Streams.of(records, rng).uniform(np.arange(records.rows))
-                whole = whole.times_some(cloud, share)
+            if whole is None:
+                whole = cloud
+            elif blocks is self.levels and self.thinned:
+                whole = whole.times_some(cloud, Streams.of(records, rng).uniform(np.arange(records.rows)))
             else:
                 whole = whole.times(cloud)
+        assert whole is not None
         order = np.concatenate(places)
         if (order == np.arange(order.size)).all():
             return whole
@@ -355,28 +367,33 @@ class SignedPoints:
             sets += [(near, now.near, np.ones(near.size)), (far, now.far, chance)]
         return [(numbers, count, share) for numbers, count, share in sets if count]
 
-    def _of_others(self, records: Records, rng: np.random.Generator) -> Points:
-        """Return the points of the blocks that are not zero-inflated, multiplied."""
+    def _of_others(
+        self, blocks: tuple[Block, ...], records: Records, rng: np.random.Generator
+    ) -> tuple[Cloud, Numbers]:
+        """Return the points of blocks that are not zero-inflated, multiplied, and the places of their columns."""
         assert records.released is not None
-        if records.before is None:
-            return self._points(records.released, rng)
-        return self._by_slabs(records.released, records.before, rng)
+        if records.before is None or blocks is self.levels:
+            found = self._points(blocks, records.released, rng)
+        else:
+            found = self._by_slabs(blocks, records.released, records.before, rng)
+        names = [name for block in blocks for name in block.columns]
+        at = np.array([self.units.names.index(name) for name in names], dtype=np.int64)
+        z = (np.stack([found.columns[name] for name in names], axis=1) - self.units.centre[at]) / self.units.unit[at]
+        return Cloud(found.record, z, found.weight, np.zeros(len(z)), np.full(len(z), -1)), at
 
-    def _points(self, released: Array, rng: np.random.Generator) -> Points:
+    def _points(self, blocks: tuple[Block, ...], released: Array, rng: np.random.Generator) -> Points:
         by_name, how = dict(zip(self.units.names, released, strict=True)), How(self.draws)
-        inverses = [
-            block.points(np.stack([by_name[name] for name in block.columns]), rng, how) for block in self.others
-        ]
+        inverses = [block.points(np.stack([by_name[name] for name in block.columns]), rng, how) for block in blocks]
         return product(*inverses)
 
-    def _by_slabs(self, released: Array, before: int, rng: np.random.Generator) -> Points:
+    def _by_slabs(self, blocks: tuple[Block, ...], released: Array, before: int, rng: np.random.Generator) -> Points:
         """Return the points of records in their places; a slab that is not whole is filled up, and cut again."""
         key, rows, found = int(rng.integers(2**63)), released.shape[1], []
         for slab in range(before // SLAB, -(-(before + rows) // SLAB)):
             start, stop = max(slab * SLAB - before, 0), min((slab + 1) * SLAB - before, rows)
             lacks = before + start - slab * SLAB
             some = np.pad(released[:, start:stop], ((0, 0), (lacks, SLAB - lacks - (stop - start))), mode="edge")
-            record, columns, weight = self._points(some, np.random.default_rng([key, slab]))
+            record, columns, weight = self._points(blocks, some, np.random.default_rng([key, slab]))
             own = (record >= lacks) & (record < lacks + stop - start)
             columns = {name: values[own] for name, values in columns.items()}
             found.append(Points(record[own] - lacks + start, columns, weight[own]))

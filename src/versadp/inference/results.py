@@ -209,6 +209,19 @@ class Results(Publishing):
         """True if there are intervals: converged, or weak."""
         return self.converged or self.outcome is Outcome.WEAK
 
+    @property
+    def correction(self) -> str:
+        """What undid the noise: the evaluators that were taken and the weights of their members, or the method.
+
+        Examples
+        --------
+        >>> Results([1.0], [[0.1]], ("x",), "converged", 99, loss="squared", method="efficient",
+        ...         weights={"zero": 0.75, "clip": 0.25}).correction
+        'efficient: zero 0.75, clip 0.25'
+        """
+        members = ", ".join(f"{member} {weight:.3g}" for member, weight in (self.weights or {}).items())
+        return self.header.get("correction") or (f"{self.method}: {members}" if members else self.method)
+
     @cached_property
     def link(self) -> Link:
         """How a linear predictor becomes a prediction."""

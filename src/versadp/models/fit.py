@@ -314,8 +314,9 @@ def _attempt(
         steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
         problem = replace(problem, model=replace(model, steps=steps))
     else:
-        closed = choice.is_free and wants_series(problem)
-        closed = closed and expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
+        closed = None
+        if choice.is_free and wants_series(problem):
+            closed = expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
         if closed and problem.extended and model.loss.smooth:  # a member beside others, which are nearer to begin with
             problem, theta = closed[0], _begun(problem, sample, line, factor)[1]
         elif closed and not model.loss.smooth and (problem.extended or few_points(problem)):

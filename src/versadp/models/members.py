@@ -2,18 +2,19 @@
 
 | noise beside the zero-inflated block, loss | members |
 |---|---|
-| categories; smooth loss, linear in the numbers on each level | those of one block, level by level: `zero` by points, fades |
+| categories; smooth loss, linear in numbers by level | those of one block, by level: `zero` by points, fades |
 | categories; any other loss | `zero`, fades and `clip` by points |
 | windows, further zero-inflated blocks; smooth loss | the same, and the closed form without an extension |
 | the same; a loss with kinks | by points, or a series: what is predicted to vary less (`choosing.py`) |
 
-Points of all blocks multiply, so that there are fewer draws where more blocks have them. Beside categories alone nothing
-is saved, for levels are drawn along (`correction/points.py`).
+Points of all blocks multiply, so that there are fewer draws where more blocks have them. Beside categories alone there
+are as many as without, for levels are drawn along (`correction/points.py`).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -107,13 +108,13 @@ def members_of(problem: Problem, rows: int, thrift: int, closed: Callable[[Probl
     smooth = not isinstance(model, CustomModel) and model.loss.smooth
     if smooth and len(inflated) == 1 and (leveled := _by_level(problem, rows, thrift)):
         return leveled
-    counts = [math.prod(block.point_count(How(draws)) for block in others) for draws in (DRAWS, DRAWS + 1)]
-    alone = counts[0] == counts[1] and len(inflated) == 1
+    windows = [block for block in others if block.point_count(How(DRAWS)) != block.point_count(How(DRAWS + 1))]
+    count = math.prod(block.point_count(How(DRAWS)) for block in windows)
     found = closed(problem) if smooth or problem.expansion is not None else None
-    if found is not None and (not smooth or 3 ** len(inflated) * counts[0] > MOST):
+    if found is not None and (not smooth or 3 ** len(inflated) * count > MOST):
         return None
-    pace: Any = partial(shared_pace, blocks=len(inflated), others=counts[0], thrift=thrift)
-    if alone:
+    pace: Any = partial(shared_pace, blocks=len(inflated), others=count, thrift=thrift)
+    if not windows and len(inflated) == 1:
         pace = partial(draw_pace, bounds=(4, 100), enough=1e5, share=2, thrift=thrift)
     points = _points(problem, drawn_extensions(), pace if smooth else None, pace(rows))
     return (points,) if found is None else (points, found)
@@ -127,11 +128,11 @@ def _by_level(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...] | Non
     form = as_by_level(problem.model, problem.units, problem.blocks, smooth_fades(), pace=pace, **pace(rows))
     if form is None:
         return None
-    pace = partial(draw_pace, bounds=(8, 20), enough=2e6, share=4, thrift=thrift)
+    pace = partial(draw_pace, bounds=(8, 20), enough=1e6, share=4, thrift=thrift)
     return _points(problem, (Zero(),), pace, pace(rows)), form
 
 
 def _points(problem: Problem, extensions: tuple[Extension, ...], pace: Any, how: Mapping[str, int]) -> SignedPoints:
     """Return signed points of all blocks."""
-    model, units, blocks, missing = problem.model, problem.units, problem.blocks, problem.nullable
-    return SignedPoints(model, units, extensions, blocks, draws=DRAWS, nullable=missing, pace=pace, **how)
+    points = SignedPoints(problem.model, problem.units, extensions, problem.blocks, draws=DRAWS, pace=pace)
+    return replace(points, near=how["near"], far=how["far"], nullable=problem.nullable)

@@ -10,8 +10,8 @@
 | efficient | `docs/theory/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
 These are for zero-inflated Laplace noise on one block. Beside other blocks "efficient" has members too (`members.py`).
-Other noise is undone by the blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where loss
-and blocks have one.
+Other noise is undone by the blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where
+loss and blocks have one.
 """
 
 from __future__ import annotations
@@ -77,19 +77,29 @@ def forms_of(
     if method == "naive" or not problem.blocks:  # without a noisy column there is nothing to correct
         return (SignedPoints(model, units, clip=False, second=False),)
     if units.exact_rate is None:
-        ours = method == "efficient" and extension is None
-        if ours and problem.extended and (members := members_of(problem, rows, thrift, closed_now)):
-            return members
-        near = (closed_now(problem) or _projected(problem)) if ours else None
-        return (near or by_points(problem, method, extension, draws),)
+        free = method == "efficient" and extension is None
+        found = _of_several(problem, rows, thrift) if free else None
+        return found or (by_points(problem, method, extension, draws),)
     if method == "efficient":
         if extension is not None:
             raise ParameterError(
                 "'efficient' chooses its extensions itself", hint="use method 'drcl' with an extension"
             )
         return _efficient_forms(problem, units.exact_rate, rows, thrift)
+    return (_of_one_block(problem, method, extension, draws),)
+
+
+def _of_several(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...] | None:
+    """Return members for other noise than that of one zero-inflated block; None where it is undone by points alone."""
+    members = members_of(problem, rows, thrift, closed_now) if problem.extended else None
+    near = None if members else closed_now(problem) or _projected(problem)
+    return members or (None if near is None else (near,))
+
+
+def _of_one_block(problem: Problem, method: str, extension: str | Extension | None, draws: int) -> Any:
+    """Return the one member of a method for zero-inflated noise on one block."""
     if method == "drcl":
-        return (_drawn(problem, "none" if extension is None else extension, draws),)
+        return _drawn(problem, "none" if extension is None else extension, draws)
     kind = as_extension("none" if extension is None else extension)
     if kind.code is None:
         raise ParameterError(
@@ -97,8 +107,8 @@ def forms_of(
             hint="use the extension 'none' or 'damped', or method 'drcl'",
         )
     if method == "analytic":
-        return (_analytic(problem, kind),)
-    return (_smooth(problem, method, kind, draws),)
+        return _analytic(problem, kind)
+    return _smooth(problem, method, kind, draws)
 
 
 def is_smooth(problem: Problem) -> bool:
@@ -176,16 +186,19 @@ def by_points(problem: Problem, method: str, extension: str | Extension | None, 
                 "signed draws need an exact_rate above 0, and this mechanism has 0",
                 hint="use a smooth loss with method 'analytic', 'sdrcl' or 'sl', or release with an exact_rate",
             )
-    # of noise that is undone by points alone: plain draws, as the paper has them
-    how = {
-        "near": draws,
-        "far": draws,
-        "draws": draws,
-        "clip": kind.clip,
-        "paired": False,
-        "nullable": problem.nullable,
-    }
-    return SignedPoints(problem.model, problem.units, (kind,), problem.blocks, **how)
+    # plain draws, as the paper has them
+    return SignedPoints(
+        problem.model,
+        problem.units,
+        (kind,),
+        problem.blocks,
+        clip=kind.clip,
+        near=draws,
+        far=draws,
+        paired=False,
+        draws=draws,
+        nullable=problem.nullable,
+    )
 
 
 def _efficient_forms(problem: Problem, rate: float, rows: int, thrift: int) -> tuple[Any, ...]:

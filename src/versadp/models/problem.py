@@ -325,7 +325,8 @@ def _formula_problem(
         columns, response = _places(design, units, codes or {}, schema)
         problem = _linear_problem(design, np.array(columns), response, loss, (units, blocks, source))
     else:
-        scale, every = np.eye(size), (np.arange(size),)
+        scale = np.eye(size)
+        every: tuple[NDArray[np.int64], ...] = (np.arange(size),)
         model = FormulaModel(loss, design, units)
         if extended:
             scale, every = _in_noise_units(design, touched)
@@ -356,32 +357,28 @@ def can_extend(blocks: tuple[Block, ...]) -> bool:
 def _in_noise_units(design: Design, blocks: tuple[Block, ...]) -> tuple[Array, tuple[NDArray[np.int64], ...]]:
     """Return what leads from coefficients of centred columns in noise units to those of a formula, and the groups.
 
-    Coefficients of noisy numbers share weights with those of columns that are about as noisy, and all others, which draw
-    on other records, have weights of their own.
+    Coefficients of noisy numbers share weights with those of columns that are about as noisy. All others draw on other
+    records and have weights of their own.
     """
     size = len(design.names)
     scale, noise = np.eye(size), np.zeros(size)
-    middle, unit = {}, {}
-    for block in blocks:
-        own = block.units(np.zeros(len(block.columns)))
-        if own is not None:
-            middle |= dict(zip(own.names, own.middle.tolist(), strict=True))
-            unit |= dict(zip(own.names, own.unit.tolist(), strict=True))
-            relative = dict(zip(own.names, (1 / (own.upper - own.lower)).tolist(), strict=True))
-            for j, split in enumerate(design.splits):
-                if split is not None and split.number in relative:
-                    noise[j] = relative[split.number]
+    found = [own for block in blocks if (own := block.units(np.zeros(len(block.columns)))) is not None]
+    known = {
+        name: (middle, unit, 1 / width)
+        for own in found
+        for name, middle, unit, width in zip(own.names, own.middle, own.unit, own.upper - own.lower, strict=True)
+    }
     places = {(split.parts, split.rest): j for j, split in enumerate(design.splits) if split and split.number is None}
     for j, split in enumerate(design.splits):
-        if split is None or split.number not in unit:
+        if split is None or split.number not in known:
             continue
-        scale[j, j] = 1 / unit[split.number]
+        middle, unit, noise[j] = known[split.number]
+        scale[j, j] = 1 / unit
         if (split.parts, split.rest) in places:
-            scale[places[split.parts, split.rest], j] = -middle[split.number] / unit[split.number]
-    noisy = np.flatnonzero(noise)
-    if any(split is None for split in design.splits) or not noisy.size:
+            scale[places[split.parts, split.rest], j] = -middle / unit
+    noisy, rest = np.flatnonzero(noise), np.flatnonzero(noise == 0)
+    if None in design.splits or not noisy.size:
         return scale, (np.arange(size),)
-    rest = np.flatnonzero(noise == 0)
     return scale, (*_apart(noisy, noise[noisy]), *((rest,) if rest.size else ()))
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, LinearModel, SignedPoints
+from versadp.correction import ByLevel, CustomModel, LinearModel, SignedPoints
 from versadp.estimation import ScoreSet, score_sets
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.trust import LEVEL, MOST, SpecificationTest, Trust
 from versadp.models.wanted import records_wanted
-from versadp.noise import Extension
 from versadp.noise.selection_check import cut_chance, lacking_chance
 from versadp.release.target.person import unit_of
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 EPSILON = 4.0
+EVALUATORS: dict[type, str] = {SignedPoints: "signed points", ByLevel: "Laplacian by level"}
 FEW, NUMBERS = 2000, 10_000_000  # numbers that points of a record may take, and of all records
 LOOKED = 20_000  # records in which values that are lacking are looked for: what matters is seen in so many
 HARDLY = 0.25  # of a size, as its standard error: then it is not told; with a half, chance decides what is
@@ -99,7 +99,11 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else shown or problem.design.formula,
-        header=header(release) | _blurred(problem) | ({} if study is None else study.said) | dict(answer.said),
+        header=header(release)
+        | _blurred(problem)
+        | _correction(answer)
+        | ({} if study is None else study.said)
+        | dict(answer.said),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
@@ -222,9 +226,7 @@ def _few_points(problem: Problem) -> SignedPoints:
     """Return a correction with few points a record, clipped."""
     if problem.units.exact_rate is None:
         blocks, missing = problem.blocks, problem.nullable
-        return SignedPoints(
-            problem.model, problem.units, (Extension(),), blocks, near=2, far=2, draws=2, nullable=missing
-        )
+        return SignedPoints(problem.model, problem.units, blocks=blocks, near=2, far=2, draws=2, nullable=missing)
     return SignedPoints(problem.model, problem.units, near=2, far=2)
 
 
@@ -243,6 +245,19 @@ def header(release: Release) -> dict[str, str]:
         "delta": f"{profile.delta(epsilon):.4g}",
         "delta floor": f"{profile.delta_floor:.4g}",
     }
+
+
+def _correction(answer: Answer) -> dict[str, str]:
+    """Return what was taken: evaluators of several blocks with the weights of their members, or one of two forms."""
+    asked, fit, said = answer.asked, answer.fit, dict(answer.said)
+    if asked is None or not answer.problem.extended or not fit.weights:
+        return said
+    told = []
+    for form in asked.family.forms:
+        evaluator = EVALUATORS.get(type(form), "closed form")
+        told.append(f"{evaluator}: {', '.join(f'{name} {fit.weights[name]:.3g}' for name in form.names)}")
+    told += [said["correction"]] if "correction" in said else []
+    return said | {"correction": "; ".join(told)}
 
 
 def _blurred(problem: Problem) -> dict[str, str]:
