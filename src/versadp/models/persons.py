@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel, Drawn
+from versadp.correction import CustomModel, SignedPoints
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.family import Family
 from versadp.models.source import MemorySource
@@ -85,7 +85,7 @@ def widened_for_people(answer: Answer, study: Study) -> Answer:
 class _Squares:
     """Sums of squares of true scores over records, by signed points, in some metric; a `Summing`."""
 
-    form: Drawn
+    form: SignedPoints
     theta: Array
     metric: Array
 
@@ -112,8 +112,9 @@ def _sampling_part(answer: Answer, study: Study) -> Array | None:
         return None
     root = np.linalg.cholesky(fit.cov)
     metric = np.linalg.solve(root, np.linalg.inv(fit.hessian)) / np.sqrt(max(fit.n - fit.theta.size, 1))
-    form = Drawn(model, problem.units, problem.blocks, How(POINTS), problem.nullable)
-    each = math.prod(block.point_count(form.how) for block in problem.blocks)
+    few = {"near": POINTS, "far": POINTS, "draws": POINTS}
+    form = SignedPoints(model, problem.units, blocks=problem.blocks, nullable=problem.nullable, **few)
+    each = math.prod(block.point_count(How(POINTS)) for block in problem.blocks)
     some = answer.sample.take(np.arange(0, answer.sample.rows, max(1, -(-answer.sample.rows * each // ALL_POINTS))))
     family = Family((form,), MemorySource((some,)), model.size, asked.family.engine, asked.family.seed)
     rows, total, squares = family.total(_Squares(form, fit.theta, metric))
