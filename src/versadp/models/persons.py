@@ -112,8 +112,8 @@ def _sampling_part(answer: Answer, study: Study) -> Array | None:
         return None
     root = np.linalg.cholesky(fit.cov)
     metric = np.linalg.solve(root, np.linalg.inv(fit.hessian)) / np.sqrt(max(fit.n - fit.theta.size, 1))
-    few = {"near": POINTS, "far": POINTS, "draws": POINTS}
-    form = SignedPoints(model, problem.units, blocks=problem.blocks, nullable=problem.nullable, **few)
+    blocks, few = problem.blocks, POINTS
+    form = SignedPoints(model, problem.units, blocks=blocks, near=few, far=few, draws=few, nullable=problem.nullable)
     each = math.prod(block.point_count(How(POINTS)) for block in problem.blocks)
     some = answer.sample.take(np.arange(0, answer.sample.rows, max(1, -(-answer.sample.rows * each // ALL_POINTS))))
     family = Family((form,), MemorySource((some,)), model.size, asked.family.engine, asked.family.seed)
