@@ -178,3 +178,17 @@ def test_older_ledgers_have_no_metadata_and_other_fields_are_refused():
     assert read_entry(json.dumps(without)).said == Metadata()
     with pytest.raises(vdp.errors.StateError, match="does not know"):
         read_entry(json.dumps(text | {"metadata": {"title": "t"}}))
+
+
+def test_an_edition_keeps_the_texts_of_the_one_before_unless_others_are_given(tmp_path, data, monkeypatch):
+    release_file(data, tmp_path / "out", MECH, metadata=SAID)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", APRIL)
+    for age, name in ((43, "second"), (44, "third")):
+        pd.read_parquet(data).assign(age=age).to_parquet(tmp_path / f"{name}.parquet")
+    append_file(tmp_path / "out", tmp_path / "second.parquet", again="charge")
+    second = vdp.load(tmp_path / "out").metadata
+    assert second.says(SAID)
+    assert (second.date, second.earlier) == ("2026-04-01", 0)
+    other = Metadata(title="Ages, third edition")
+    third = release_file(tmp_path / "third.parquet", None, MECH, edition_of=tmp_path / "out", metadata=other)
+    assert (third.edition, third.metadata.title, third.metadata.curator) == (3, other.title, None)

@@ -389,3 +389,29 @@ def test_a_store_gets_the_signature_before_the_manifest(tmp_path, data, more, mo
     assert put() == ["part-00001.parquet", SIGNATURE, "manifest.json"]
     assert watched == [True, True, True]
     assert Path(tmp_path / "out" / SIGNATURE).read_bytes() == objects[SIGNATURE]
+
+
+def test_editions_of_a_signed_release_are_signed_and_keep_its_metadata(signed, data, monkeypatch):
+    folder, key, home = signed
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1775044800")
+    changed = folder.parent / "changed.parquet"
+    pd.read_parquet(data).assign(age=44).to_parquet(changed)
+    append_file(folder, changed, state=home, again="charge")
+    newest = vdp.load(folder, trusted=key)
+    assert newest.edition == 2
+    assert newest.metadata.date == "2026-04-01"
+    assert newest.metadata.earlier == 0  # the edition before is counted in the figures
+    assert len(vdp.load(folder, edition=1, trusted=key)) == 40
+    (folder / "edition-0002" / SIGNATURE).unlink()
+    with pytest.raises(ReleaseError, match="not signed"):
+        vdp.load(folder, trusted=key)
+    assert vdp.sign(folder, state=home) == key
+    assert vdp.load(folder, trusted=key).edition == 2
+    vdp.load(folder).save(folder.parent / "copy")
+    assert vdp.load(folder.parent / "copy", trusted=key).edition == 2
+    assert {path.name for path in folder.iterdir()} == {
+        "manifest.json",
+        SIGNATURE,
+        "part-00000.parquet",
+        "edition-0002",
+    }

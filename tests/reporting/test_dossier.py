@@ -279,7 +279,7 @@ def test_editions_are_counted_in(release):
         "record",
     )
     assert facts.figure("record", "local").profiles[0] == twice
-    assert "edition 2" in vdp.dossier(both).files["annex.md"]
+    assert "edition 2 of 2" in vdp.dossier(both).files["annex.md"]
 
 
 def test_noise_from_a_seed_is_called_not_private(frame, release):

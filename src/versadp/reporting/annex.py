@@ -168,17 +168,12 @@ def _outside(column: object) -> str:
 
 
 def _earlier(facts: Facts) -> list[str]:
-    edition = facts.release.edition
-    out = (
-        [
-            (
-                f"This is edition {edition}: the same people were released {edition - 1} times before in this "
-                "folder. The figures count all editions."
-            )
-        ]
-        if edition > 1
-        else []
-    )
+    out = []
+    if facts.editions > 1:
+        which = (
+            f"This is edition {facts.release.edition} of {facts.editions} editions of the same people in one folder."
+        )
+        out.append(f"{which} The figures count all editions.")
     return [
         *out,
         (

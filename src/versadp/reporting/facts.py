@@ -152,6 +152,11 @@ class Facts:
         return tuple(name for name in names if getattr(self.metadata, name) is None)
 
     @property
+    def editions(self) -> int:
+        """How many editions its folder has."""
+        return len({self.release.edition, *(edition.number for edition in self.release.other_editions)})
+
+    @property
     def earlier(self) -> str:
         """Number of releases of the same population before this one; manifests of older versions do not say."""
         return NOT_STATED if self.metadata.software is None else f"{self.metadata.earlier}"

@@ -48,7 +48,7 @@ def guarantees(release: Release) -> dict[str, PrivacyProfile]:
 
 
 def local_privacy(release: Release, unit: str) -> PrivacyProfile:
-    """Return what holds against someone who knows which row is whose, in this edition and all earlier ones.
+    """Return what holds against someone who knows which row is whose, in all editions of the folder.
 
     Examples
     --------
@@ -57,8 +57,7 @@ def local_privacy(release: Release, unit: str) -> PrivacyProfile:
     >>> local_privacy(release, "record") == release.mechanism.privacy("record")
     True
     """
-    earlier = () if release.manifest is None else release.manifest.earlier
-    kept = [replace(edition, order=KEPT) for edition in earlier]
+    kept = [replace(edition, order=KEPT) for edition in release.other_editions]
     return composed(release.mechanism.privacy(unit), kept, unit)
 
 

@@ -73,9 +73,9 @@ def _other_cards(facts: Facts) -> list[Card]:
         Card("Smallest group with equal public values", group_words(facts), "the larger, the better"),
         Card("Releases of these people before", facts.earlier, "that the publisher's ledger knew of"),
     ]
-    if facts.release.edition > 1:
-        meaning = "the figures count all editions of this folder"
-        cards.append(Card("Edition", str(facts.release.edition), meaning))
+    if facts.editions > 1:
+        number = f"{facts.release.edition} of {facts.editions}"
+        cards.append(Card("Edition", number, "the figures count all editions of this folder"))
     return cards
 
 

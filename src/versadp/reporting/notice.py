@@ -83,10 +83,8 @@ def _open(facts: Facts) -> tuple[str, ...]:
     public = [f"{named(facts.schema.public)}: published as it is."] if facts.schema.public else []
     public += [f"Whether {name} is missing." for name in facts.schema.public_patterns]
     before = facts.metadata.earlier
-    if facts.release.edition > 1:
-        public.append(
-            f"There are {facts.release.edition} editions of this release; the figures above count all of them."
-        )
+    if facts.editions > 1:
+        public.append(f"There are {facts.editions} editions of this release; the figures above count all of them.")
     if before:
         public.append(
             f"{before} release{'s' * (before != 1)} about these people {'were' if before > 1 else 'was'} made before "

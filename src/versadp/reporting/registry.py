@@ -106,8 +106,8 @@ def _in_words(figure: Figure) -> str:
 
 
 def _model(facts: Facts) -> dict[str, Any]:
-    edition = facts.release.edition
-    editions = f"Edition {edition} of the same people; the figures count all editions. " if edition > 1 else ""
+    which = f"Edition {facts.release.edition} of {facts.editions} of the same people; the figures count all editions. "
+    editions = which if facts.editions > 1 else ""
     before = f"Releases of this population before this one, as its ledger knew: {facts.earlier}."
     return {
         "model_name": "Central",
@@ -117,7 +117,7 @@ def _model(facts: Facts) -> dict[str, Any]:
         "trust_assumptions": " ".join(trusted(facts)),
         "actors": "Publisher: holds the records, the key and the ledger. Analysts: see the release only. Attackers: "
         "see the release, and know every other record.",
-        "release_type": "Many releases" if edition > 1 or facts.metadata.earlier else "One release",
+        "release_type": "Many releases" if facts.editions > 1 or facts.metadata.earlier else "One release",
         "release_type_details": editions + before,
         "data_source_type": "Static",
         "data_source_type_details": "Batches of people who were released together: "
@@ -163,7 +163,7 @@ def figures(facts: Facts) -> dict[str, Any]:
         "neighbours": "replace one record; the number of records is public",
         "unit": "person" if facts.schema.id is not None else "record",
         "insecure": facts.release.insecure,
-        "editions": facts.release.edition,
+        "editions": facts.editions,
         "smallest_public_group": facts.smallest,
         "private_columns": list(facts.schema.private),
         "public_columns": list(facts.schema.public),

@@ -47,7 +47,8 @@ def begin(
     if column is None:  # with an id everybody is looked up, one by one
         refuse_spent(exposure, state.first.budget, charge, again)
     give_up_unseen(state)
-    earlier = sum(history.counts for history in state.ledger.histories.values())
+    # editions of one folder are told from earlier releases: its figures count them all
+    earlier = sum(history.counts for history in state.ledger.histories.values()) - _editions(state, edition_of)
     name, secret = state.new_key(key)
     state.ledger.add(
         Begin(
@@ -64,6 +65,14 @@ def begin(
         )
     )
     return state.ledger.histories[name]
+
+
+def _editions(state: State, name: str | None) -> int:
+    """Return how many editions there are up to a release of the ledger."""
+    count = 0
+    while name is not None:
+        count, name = count + 1, state.ledger.histories[name].begin.edition_of
+    return count
 
 
 def begin_append(state: State, name: str, charge: tuple[int, int] | None = None, keep_rows: int | None = None) -> None:
