@@ -9,7 +9,7 @@ import pandas as pd
 
 import versadp as vdp
 from versadp.display.pictures import curves, estimates_apart, new_figure
-from versadp.models.example import people
+from versadp.fitting.example import people
 
 
 def first() -> object:

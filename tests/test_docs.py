@@ -21,7 +21,7 @@ PAGES = [str(p.relative_to(DOCS).with_suffix("")) for p in OURS if "```python" i
 ELSEWHERE = {  # who runs them
     "start/first": "test_a_new_user_follows_the_walk",
     "guides/sources": "tests/release/test_queries.py, test_object_store.py: needs a database and a store",
-    "guides/updating": "tests/models/test_update.py: needs releases that arrive",
+    "guides/updating": "tests/fitting/test_update.py: needs releases that arrive",
     "tutorials/analyst": "tests/test_analyst.py",
 }
 PAGES = [page for page in PAGES if page not in ELSEWHERE]

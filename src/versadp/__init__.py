@@ -21,20 +21,20 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from versadp import engine, errors, losses, noise, privacy
     from versadp.auditing.audit import audit
+    from versadp.describing.describe import describe
+    from versadp.fitting.bootstrap import bootstrap
+    from versadp.fitting.example import example
+    from versadp.fitting.fit import fit
+    from versadp.fitting.update import update
     from versadp.inference import Results, summary_col
-    from versadp.models.bootstrap import bootstrap
-    from versadp.models.describing.describe import describe
-    from versadp.models.example import example
-    from versadp.models.fit import fit
-    from versadp.models.learners.classifiers import LinearSVC, LogisticRegression
-    from versadp.models.learners.mestimator import MEstimator
-    from versadp.models.learners.regressors import HuberRegressor, LinearRegression, PoissonRegressor, QuantileRegressor
-    from versadp.models.learners.scaler import Scaler
-    from versadp.models.learners.scoring import corrected_score, corrected_scorer
-    from versadp.models.planning.plan import plan
-    from versadp.models.planning.rehearsal import rehearse
-    from versadp.models.update import update
+    from versadp.learners.classifiers import LinearSVC, LogisticRegression
+    from versadp.learners.mestimator import MEstimator
+    from versadp.learners.regressors import HuberRegressor, LinearRegression, PoissonRegressor, QuantileRegressor
+    from versadp.learners.scaler import Scaler
+    from versadp.learners.scoring import corrected_score, corrected_scorer
     from versadp.noise.words import fresh_key
+    from versadp.planning.plan import plan
+    from versadp.planning.rehearsal import rehearse
     from versadp.release.files.append import append_file
     from versadp.release.files.draft import draft_schema
     from versadp.release.files.finalize import finalize
@@ -60,38 +60,38 @@ _HOME = {
     "Mechanism": "versadp.release.mechanism",
     "Metadata": "versadp.release.folder.metadata",
     "Results": "versadp.inference",
-    "HuberRegressor": "versadp.models.learners.regressors",
-    "LinearRegression": "versadp.models.learners.regressors",
-    "LinearSVC": "versadp.models.learners.classifiers",
-    "LogisticRegression": "versadp.models.learners.classifiers",
-    "MEstimator": "versadp.models.learners.mestimator",
-    "PoissonRegressor": "versadp.models.learners.regressors",
-    "QuantileRegressor": "versadp.models.learners.regressors",
-    "Scaler": "versadp.models.learners.scaler",
-    "corrected_score": "versadp.models.learners.scoring",
-    "corrected_scorer": "versadp.models.learners.scoring",
+    "HuberRegressor": "versadp.learners.regressors",
+    "LinearRegression": "versadp.learners.regressors",
+    "LinearSVC": "versadp.learners.classifiers",
+    "LogisticRegression": "versadp.learners.classifiers",
+    "MEstimator": "versadp.learners.mestimator",
+    "PoissonRegressor": "versadp.learners.regressors",
+    "QuantileRegressor": "versadp.learners.regressors",
+    "Scaler": "versadp.learners.scaler",
+    "corrected_score": "versadp.learners.scoring",
+    "corrected_scorer": "versadp.learners.scoring",
     "append_file": "versadp.release.files.append",
     "audit": "versadp.auditing.audit",
-    "bootstrap": "versadp.models.bootstrap",
+    "bootstrap": "versadp.fitting.bootstrap",
     "calibrate": "versadp.release.target.calibrate",
-    "describe": "versadp.models.describing.describe",
+    "describe": "versadp.describing.describe",
     "Release": "versadp.release.release",
     "load": "versadp.release.release",
-    "plan": "versadp.models.planning.plan",
+    "plan": "versadp.planning.plan",
     "planner": "versadp.reporting.planner",
-    "rehearse": "versadp.models.planning.rehearsal",
+    "rehearse": "versadp.planning.rehearsal",
     "release_file": "versadp.release.files.release",
     "report": "versadp.reporting.report",
     "dossier": "versadp.reporting.dossier",
     "draft_schema": "versadp.release.files.draft",
-    "example": "versadp.models.example",
+    "example": "versadp.fitting.example",
     "finalize": "versadp.release.files.finalize",
-    "fit": "versadp.models.fit",
+    "fit": "versadp.fitting.fit",
     "fresh_key": "versadp.noise.words",
     "sign": "versadp.release.files.sign",
     "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
-    "update": "versadp.models.update",
+    "update": "versadp.fitting.update",
 }
 _ROOMS = ("engine", "errors", "losses", "noise", "privacy")
 

@@ -14,9 +14,9 @@ import pytest
 import versadp as vdp
 from versadp.auditing.order import groups_hold, recount_alike
 from versadp.errors import EstimationError, ParameterError, ReleaseError, SchemaError
+from versadp.fitting.update_state import State
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
-from versadp.models.state import State
 from versadp.release.folder.manifest import digest_of
 from versadp.release.folder.part_file import PartFile
 

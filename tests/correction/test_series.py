@@ -12,9 +12,9 @@ from versadp.correction import Expanded, argument_of, as_linear
 from versadp.correction.law import IndexLaw, index_law
 from versadp.correction.series import Place, series
 from versadp.errors import ParameterError
+from versadp.fitting.problem import make_problem
 from versadp.losses import Logistic
 from versadp.losses.expansion import Expansion
-from versadp.models.problem import make_problem
 from versadp.noise import Window
 
 KEY = bytes(range(32))
@@ -173,7 +173,7 @@ def test_series_that_are_too_far_off_are_refused(monkeypatch):
 
 def test_a_fit_that_leaves_its_series_is_no_estimate(monkeypatch):
     release, formula = released([1.0, -1.0], columns(8.0))
-    fitting = importlib.import_module("versadp.models.fit")
+    fitting = importlib.import_module("versadp.fitting.fit")
     assert vdp.fit(release, formula, loss="logistic").converged
     monkeypatch.setattr(fitting, "serves", lambda *_: False)
     assert vdp.fit(release, formula, loss="logistic").outcome == "diverged"
@@ -198,7 +198,7 @@ def test_a_loss_that_redefines_itself_is_natural_no_more():
             return (first + 4 * u**3, *others)
 
     release, formula = released([1.0], columns(4.0), n=2000)
-    fit = importlib.import_module("versadp.models.expanding")
+    fit = importlib.import_module("versadp.fitting.expanding")
     problem = make_problem(release, formula, Tilted(), None, None)
     assert fit._argument(problem) is None
     assert fit._argument(make_problem(release, formula, Logistic(), None, None)) is not None

@@ -10,10 +10,10 @@ from scipy import stats
 
 import versadp as vdp
 from versadp.correction import Records, Streams
-from versadp.correction.streams import FIRST, paces
-from versadp.estimation.family import draw, evaluated
-from versadp.models.methods import forms_of
-from versadp.models.problem import make_problem
+from versadp.correction.random import FIRST, paces
+from versadp.estimation.moments import draw, evaluated
+from versadp.fitting.methods import forms_of
+from versadp.fitting.problem import make_problem
 
 ROWS = 30_000
 ALPHA = 1e-4  # of each test of a law: some dozens of them, with seeds that nobody chose

@@ -253,7 +253,7 @@ def test_items_go_where_they_were_and_elsewhere_if_nobody_is_there(client):
 
 def test_workers_keep_what_they_prepared_as_far_as_it_goes(client, folder, monkeypatch):
     """A handle is read for the random part, and no more for the first pass; in every pass if nothing may be kept."""
-    from versadp.estimation import family
+    from versadp.estimation import moments
     from versadp.release.folder.folder import Folder
 
     reads, real = [], Folder.read_handle
@@ -264,7 +264,7 @@ def test_workers_keep_what_they_prepared_as_far_as_it_goes(client, folder, monke
 
     monkeypatch.setattr(Folder, "read_handle", counted)
     kept, few = vdp.fit(folder, "y ~ x + z", engine=client), len(reads)
-    monkeypatch.setattr(family, "KEPT_NUMBERS", 0)
+    monkeypatch.setattr(moments, "KEPT_NUMBERS", 0)
     assert vdp.fit(folder, "y ~ x + z", engine=client) == kept
     assert few == 2  # for the random part and the first family of scores together, and for a second family
     assert len(reads) - few > few

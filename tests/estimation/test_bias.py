@@ -8,7 +8,7 @@ import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.estimation.bias import bias
 from versadp.estimation.criterion import Combined
-from versadp.estimation.family import Family
+from versadp.estimation.moments import Family
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome
 from versadp_tests.nowhere import Nowhere

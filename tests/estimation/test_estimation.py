@@ -6,8 +6,8 @@ import pytest
 
 import versadp as vdp
 from versadp.estimation import family as family_module
-from versadp.estimation.efficient import last_steps, simplex_weights
-from versadp.estimation.family import Moments
+from versadp.estimation.combine import last_steps, simplex_weights
+from versadp.estimation.moments import Moments
 from versadp.estimation.newton import definite, solve
 
 KEY = bytes(range(7, 39))  # the same noise in every run: a failure here is never bad luck

@@ -6,12 +6,12 @@ import pytest
 
 import versadp as vdp
 from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
-from versadp.estimation.family import Family
-from versadp.estimation.followed import Followed
-from versadp.estimation.judging import WITHIN, Asked, _best_within
+from versadp.estimation.diagnostics import WITHIN, Asked, _best_within
+from versadp.estimation.moments import Family
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.scoreset import ScoreSet, Space, quantile, scanned, score_set
+from versadp.estimation.profile_score import Followed
+from versadp.estimation.score_sets import ScoreSet, Space, quantile, scanned, score_set
 from versadp.estimation.specification import contrast_test, directions
 from versadp.estimation.strength import following, strength
 from versadp_tests.nowhere import Nowhere

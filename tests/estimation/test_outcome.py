@@ -12,7 +12,7 @@ import pytest
 import versadp
 from versadp.errors import ParameterError
 from versadp.estimation import Fit, Outcome, SolveResult
-from versadp.estimation.family import Moments
+from versadp.estimation.moments import Moments
 
 SOURCES = Path(versadp.__file__).parent
 

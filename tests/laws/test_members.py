@@ -11,9 +11,9 @@ import pytest
 
 from versadp import Public, Schema
 from versadp.correction import FormulaModel, Records, SignedPoints, as_by_level, as_stratified
+from versadp.fitting.members import drawn_extensions, smooth_fades
 from versadp.formula.design import make_design
 from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared
-from versadp.models.members import drawn_extensions, smooth_fades
 from versadp.noise import Response, Window, ZeroInflated
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical

@@ -1,7 +1,7 @@
 """The planning page of six columns tries no fits that cannot tell anything, and takes a model with a closed form."""
 
 import versadp as vdp
-from versadp.models.planning import precision as planning
+from versadp.planning import precision as planning
 from versadp.reporting import coefficients
 from versadp.reporting.coefficients import Coefficients, some_model
 

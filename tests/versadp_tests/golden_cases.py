@@ -181,7 +181,7 @@ MOVED = (
     "large squared",  # later records get as many draws as their place among all of them asks for
     "large logistic",
 )
-# fits by draws: since a record's draws belong to its place (`correction/streams.py`) they have been what
+# fits by draws: since a record's draws belong to its place (`correction/random.py`) they have been what
 # `golden/drawn.json` says, which is what another seed would have made of them
 DRAWN = (
     "squared, efficient",

@@ -10,7 +10,7 @@ import numpy as np
 
 import versadp as vdp
 from versadp.display.tables import render
-from versadp.models import example
+from versadp.fitting import example
 
 PEOPLE = 100_000
 REGIONS = list(example.REGIONS)

@@ -14,7 +14,7 @@ from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
-    from versadp.models.describing.description import Description
+    from versadp.describing.description import Description
 
 
 @click.command(epilog="Example: versadp describe released --quantile 0.1 --quantile 0.9")

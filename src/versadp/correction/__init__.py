@@ -26,10 +26,10 @@ from versadp.correction.model import CustomModel, FormulaModel, IndexModel, Line
 from versadp.correction.points import Rows, SignedPoints
 from versadp.correction.projected import Projected
 from versadp.correction.projection import Projection
+from versadp.correction.random import Streams
 from versadp.correction.separable import Separable, as_separable
 from versadp.correction.stencil import Stencil
 from versadp.correction.strata import Stratified, as_stratified
-from versadp.correction.streams import Streams
 
 __all__ = [
     "Analytic",

@@ -19,8 +19,8 @@ import numpy as np
 from versadp.correction.laplacian import Laplacian
 from versadp.correction.model import FormulaModel
 from versadp.correction.points import Some
+from versadp.correction.random import Streams
 from versadp.correction.strata import Strata
-from versadp.correction.streams import Streams
 from versadp.formula.design import CODED, PUBLIC
 from versadp.formula.terms import Terms
 

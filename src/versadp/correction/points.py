@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from versadp.correction.streams import Streams, paces
+from versadp.correction.random import Streams, paces
 from versadp.noise.extension import Box, Extension
 from versadp.noise.points import How, Points, pairs, product
 

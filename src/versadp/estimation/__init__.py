@@ -1,14 +1,14 @@
 """Solving corrected equations: families of members, Newton with named outcomes, the efficient combination."""
 
+from versadp.estimation.combine import efficient, last_steps
 from versadp.estimation.curve import Curve
-from versadp.estimation.efficient import efficient, last_steps
-from versadp.estimation.family import Family, Form, Moments, Source
+from versadp.estimation.diagnostics import Asked, judged, score_sets
 from versadp.estimation.inversion import Question, distribution, invert
-from versadp.estimation.judging import Asked, judged, score_sets
-from versadp.estimation.likelihoodset import LikelihoodSet, likelihood_set
+from versadp.estimation.likelihood_sets import LikelihoodSet, likelihood_set
+from versadp.estimation.moments import Family, Form, Moments, Source
 from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.scoreset import ScoreSet
+from versadp.estimation.score_sets import ScoreSet
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.family import Quietly, evaluated
+from versadp.estimation.moments import Quietly, evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.estimation.criterion import Combined
-    from versadp.estimation.family import Form, Prepared
+    from versadp.estimation.moments import Form, Prepared
     from versadp.estimation.newton import Fit
 
     Array = NDArray[np.float64]

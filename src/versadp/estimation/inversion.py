@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.correction.kernel import add_steps
+from versadp.estimation.combine import affine_weights
 from versadp.estimation.curve import Curve
-from versadp.estimation.efficient import affine_weights
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.estimation.family import Family, Prepared
+    from versadp.estimation.moments import Family, Prepared
 
     Array = NDArray[np.float64]
 

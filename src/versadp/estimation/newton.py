@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.family import evaluated
+from versadp.estimation.moments import evaluated
 from versadp.estimation.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.estimation.curve import Curve
-    from versadp.estimation.family import Family, Form, Moments, Prepared
-    from versadp.estimation.scoreset import ScoreSet
+    from versadp.estimation.moments import Family, Form, Moments, Prepared
+    from versadp.estimation.score_sets import ScoreSet
 
     Array = NDArray[np.float64]
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.family import evaluated
+from versadp.estimation.moments import evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.estimation.family import Family, Form, Prepared
+    from versadp.estimation.moments import Family, Form, Prepared
 
     Array = NDArray[np.float64]
 

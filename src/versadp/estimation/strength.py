@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.family import Quietly, evaluated
+from versadp.estimation.moments import Quietly, evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.estimation.family import Family, Form, Prepared
+    from versadp.estimation.moments import Family, Form, Prepared
 
     Array = NDArray[np.float64]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from versadp.formula.terms import Terms
-from versadp.inference.beside import SideBySide, summary_col
 from versadp.inference.coefficients import CoefTable
 from versadp.inference.prediction import Prediction
 from versadp.inference.results import Results
+from versadp.inference.side_by_side import SideBySide, summary_col
 from versadp.inference.summary import Summary
 from versadp.inference.wald import WaldTest
 

@@ -10,7 +10,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.curve import Curve
-from versadp.estimation.likelihoodset import LikelihoodSet
+from versadp.estimation.likelihood_sets import LikelihoodSet
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
 

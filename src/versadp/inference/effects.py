@@ -5,7 +5,7 @@
                     E g(x'theta; c = b) - E g(x'theta; c = a)            c set to one value and to another
     slope           E d/dc g(x'theta),  by a small comparison to both sides
 
-Averages are over the people of the release, with the noise in their records undone (`models/averages.py`); errors are
+Averages are over the people of the release, with the noise in their records undone (`fitting/averages.py`); errors are
 those of the estimate and of the average together.
 """
 

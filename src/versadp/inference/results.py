@@ -18,7 +18,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError, near
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.scoreset import ScoreSet
+from versadp.estimation.score_sets import ScoreSet
 from versadp.estimation.strength import SEEN
 from versadp.inference import storage
 from versadp.inference.checks import (
@@ -39,9 +39,9 @@ from versadp.inference.constraints import read_constraints
 from versadp.inference.effects import comparisons
 from versadp.inference.effects import prediction as prediction_asked
 from versadp.inference.estimated import Estimated
+from versadp.inference.maketables import Published, Publishing
 from versadp.inference.named import NamedArray
 from versadp.inference.prediction import Link, Prediction, model_matrix, predict, predict_average, predict_classes
-from versadp.inference.publishing import Published, Publishing
 from versadp.inference.storage import SavedResults
 from versadp.inference.summary import Summary, summarise
 from versadp.inference.trust import SpecificationTest, Trust

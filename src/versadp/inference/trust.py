@@ -10,7 +10,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.estimation.scoreset import ScoreSet
+from versadp.estimation.score_sets import ScoreSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

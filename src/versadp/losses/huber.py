@@ -7,7 +7,7 @@ proposal: with z = r/s,
 
 For normal residuals it is their standard deviation, k = 1.345 is then 95% as precise as least squares, and outliers
 move it as little as they move the fit. Both together minimise a convex function, `s rho(r/s) + s E min(N^2, k^2)/2`, so
-nothing but its derivatives is corrected: no quantile, no density (`models/scale.py`).
+nothing but its derivatives is corrected: no quantile, no density (`fitting/scale.py`).
 
 Its derivative is continuous with corners, so it needs no smoothing; but its second derivative jumps, and the Laplacian
 form of the correction would miss the point masses of the third. It is corrected by signed draws, or analytically: the

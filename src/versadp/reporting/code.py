@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from versadp.models.source import public_numbers
+from versadp.fitting.source import public_numbers
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import VersadpError
-from versadp.models.planning.assumptions import Assumptions
-from versadp.models.planning.people import make_people
-from versadp.models.planning.precision import NORMAL, precision
+from versadp.planning.assumptions import Assumptions
+from versadp.planning.precision import NORMAL, precision
+from versadp.planning.simulate import make_people
 from versadp.release.target.usefulness import useless
 from versadp.reporting.code import quoted
 from versadp.schema import Bounded, Categorical, Dates

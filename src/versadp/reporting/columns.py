@@ -9,7 +9,7 @@ from versadp.display.svg import inline
 from versadp.reporting.noise import declared
 
 if TYPE_CHECKING:
-    from versadp.models.describing.description import Description
+    from versadp.describing.description import Description
     from versadp.release.release import Release
 
 MOST_PICTURES = 40  # columns

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from versadp.models.describing.description import Description
+    from versadp.describing.description import Description
     from versadp.release.release import Release
     from versadp.schema import Column, Schema
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from versadp.display.numbers import between, brief
 from versadp.display.svg import inline
-from versadp.models.fit import fit
+from versadp.fitting.fit import fit
 from versadp.reporting.original import original_fit
 
 if TYPE_CHECKING:

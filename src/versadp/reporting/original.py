@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import VersadpError
+from versadp.fitting.problem import public_levels
 from versadp.formula.design import make_design
 from versadp.losses import as_loss
-from versadp.models.planning.raw import raw_fit
-from versadp.models.problem import public_levels
+from versadp.planning.raw_precision import raw_fit
 from versadp.release.path.dates import from_dates
 from versadp.reporting.comparison import batches_of
 from versadp.schema import Bounded, Categorical, Dates

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.describing.describe import describe
 from versadp.display.numbers import brief
 from versadp.display.pictures import ranges
 from versadp.display.svg import inline
 from versadp.inference.checks import check_level
-from versadp.models.describing.describe import describe
 from versadp.release.release import as_release
 from versadp.reporting import columns, guarantee
 from versadp.reporting.code import code

@@ -1,0 +1,90 @@
+"""`describe`: what a release tells of all of its columns, in one pass over its records."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from versadp import inputs
+from versadp.describing.description import Description
+from versadp.describing.layout import Layout
+from versadp.describing.one_pass import Gathered, gather, no_records
+from versadp.describing.statistics import Statistics
+from versadp.engine import at_work, nearby
+from versadp.errors import NoSuchName, ParameterError, near
+from versadp.fitting.persons import covariance_words
+from versadp.fitting.report import header
+from versadp.inference.checks import check_level
+from versadp.release.release import as_release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from versadp.engine import Engine
+    from versadp.release.release import Release
+
+QUANTILES = (0.25, 0.5, 0.75)
+
+
+def describe(
+    release: Release | str | Path,
+    *,
+    level: float = 0.95,
+    quantiles: Sequence[float] = QUANTILES,
+    columns: Sequence[str] | None = None,
+    engine: str | Engine = "auto",
+) -> Description:
+    """Describe the columns of a release: means, spreads, quantiles, shares and correlations, corrected for its noise.
+
+    Parameters
+    ----------
+    release : Release, str or Path
+        A release, or the folder of one; a folder may be larger than memory.
+    level : float
+        Of the intervals.
+    quantiles : sequence of float
+    columns : sequence of str, optional
+        Which columns; all of them without it. Correlations are of at most 50 numbers.
+    engine : str or Engine
+        Where the work runs, as for `fit`.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, versadp as vdp
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"age": rng.uniform(20, 80, 20_000), "member": rng.random(20_000) < 0.3})
+    >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90), "member": vdp.Categorical([False, True])})
+    >>> described = vdp.describe(vdp.calibrate(schema, epsilon=4).release(people))
+    >>> abs(described["age"].mean.value - 50) < 5 * described["age"].mean.error
+    True
+    >>> described["member"].shares[True].low < 0.35
+    True
+    """
+    opened = as_release(release)
+    check_level(level)
+    taus = tuple(np.unique([inputs.number("quantiles", q, 0, 1, open_low=True, open_high=True) for q in quantiles]))
+    from scipy.special import ndtri
+
+    schema = opened.mechanism.schema.columns
+    for name in columns or ():
+        if name not in schema:
+            raise NoSuchName(f"there is no column {name!r}", hint=near(name, schema))
+    layout = Layout.of(opened, columns)
+    with at_work(engine) as given:
+        if given.name == "processes":
+            raise ParameterError("describe does not run on processes", hint="use 'local' or 'serial'")
+        runner = given if opened.on_disk else nearby(given)
+        found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
+    gathered = no_records(layout) if found is None else Gathered(*found)
+    widening = float(opened.mechanism.schema.rows_per_person**0.5)
+    z = float(ndtri(0.5 + level / 2)) * widening
+    statistics = Statistics(layout, gathered, z, tuple(map(float, taus)), widening)
+    words = covariance_words(opened, "robust")
+    return Description(statistics, level, header(opened) | ({"covariance": words} if words else {}))

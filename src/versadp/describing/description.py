@@ -1,0 +1,204 @@
+"""What `describe` returns: a table, correlations, histograms, a summary and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from versadp.describing.layout import MOST_CORRELATED
+from versadp.describing.statistics import as_date
+from versadp.errors import NoSuchName, near
+from versadp.inference.coefficients import CoefTable
+from versadp.inference.named import NamedArray
+from versadp.inference.styles import as_style
+from versadp.schema import Dates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from versadp.describing.estimates import Estimate
+    from versadp.describing.statistics import ColumnDescription, Statistics
+
+    Row = dict[str, str | float | None]
+
+
+class StatisticsTable(CoefTable):
+    """Rows `column, statistic, estimate, std_error, lower, upper`: text, HTML, CSV, JSON or pandas."""
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by column and statistic."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self)).set_index(["column", "statistic"])
+
+    def _repr_html_(self) -> str:
+        return as_style("html")("", {}, shown(self), ())
+
+
+class Description(Mapping[str, "ColumnDescription"]):
+    """What a release tells of its columns, corrected for its noise; by name, `description["age"].mean`.
+
+    Attributes
+    ----------
+    level : float
+        Of the intervals.
+    records : int
+    header : dict of str to str
+        Mechanism and guarantee.
+
+    Examples
+    --------
+    >>> import pandas as pd, versadp as vdp
+    >>> mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}), scale=0.25, exact_rate=0.2)
+    >>> described = vdp.describe(mech.release(pd.DataFrame({"age": [41.0] * 20_000})))
+    >>> described["age"].mean.low < 41 < described["age"].mean.high
+    True
+    >>> described.table[0]["statistic"], described.correlations.names
+    ('mean', ('age',))
+    """
+
+    def __init__(self, statistics: Statistics, level: float, header: dict[str, str]) -> None:
+        self._statistics = statistics
+        self._columns = {name: statistics.describe(name) for name in statistics.layout.columns}
+        self.level = level
+        self.records = statistics.gathered.rows
+        self.header = header
+        numbers = statistics.layout.numbers if statistics.layout.correlated else ()
+        self._pairs = {pair: statistics.correlation(*pair) for pair in combinations(numbers, 2)}
+
+    def __getitem__(self, name: str) -> ColumnDescription:
+        if name not in self._columns:
+            raise NoSuchName(f"there is no column {name!r}", hint=near(name, self._columns))
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Description: {self.records} records, {len(self)} column{'s' * (len(self) != 1)}>"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not told, and why."""
+        left_out = (self._no_correlations,) if self._no_correlations else ()
+        return (*(note for column in self.values() for note in column.notes), *left_out)
+
+    @property
+    def _no_correlations(self) -> str:
+        """Why there are no correlations; empty if there are."""
+        if self._statistics.layout.correlated:
+            return ""
+        count = len(self._statistics.layout.numbers)
+        return f"correlations of {count:,} numbers are left out, at most {MOST_CORRELATED} have them: choose columns"
+
+    @property
+    def table(self) -> StatisticsTable:
+        """Statistics of all columns, one a row; what is not told is left empty."""
+        return self._table(often=False)
+
+    @property
+    def brief_table(self) -> StatisticsTable:
+        """The table with the most frequent levels only, where a category has very many."""
+        return self._table(often=True)
+
+    def _table(self, *, often: bool) -> StatisticsTable:
+        rows = [
+            _row(column.name, label, each, column.declared if label not in {"sd", "missing"} else None)
+            for column in self.values()
+            for label, each in column.rows(often=often)
+        ]
+        return StatisticsTable(rows, self.level)
+
+    @property
+    def correlations(self) -> NamedArray:
+        """Correlations of all numbers with each other, NaN where they are not told; empty for too many numbers."""
+        names = self._statistics.layout.numbers if self._statistics.layout.correlated else ()
+        out = np.eye(len(names))
+        for (one, other), each in self._pairs.items():
+            i, j = names.index(one), names.index(other)
+            out[i, j] = out[j, i] = each.value
+        return NamedArray(out, names)
+
+    def correlation(self, one: str, other: str) -> Estimate:
+        """Return the correlation of two columns with its interval."""
+        found = self._pairs.get((one, other)) or self._pairs.get((other, one))
+        if found is None and self._no_correlations:
+            raise NoSuchName(self._no_correlations, hint=f"describe(release, columns=[{one!r}, {other!r}])")
+        if found is None:
+            numbers = self._statistics.layout.numbers
+            raise NoSuchName(
+                f"there is no correlation of {one!r} and {other!r}: numbers have one",
+                hint=near(other if one in numbers else one, numbers),
+            )
+        return found
+
+    @property
+    def correlation_table(self) -> StatisticsTable:
+        """Correlations with their intervals, one pair a row."""
+        rows = [_row(one, f"correlation with {other}", each) for (one, other), each in self._pairs.items()]
+        return StatisticsTable(rows, self.level)
+
+    def summary(self, style: str = "text") -> str:
+        """Return all of it as text, html, latex or markdown."""
+        page = as_style(style)
+        facts = self.header | {"records": f"{self.records:,}"}
+        parts = [page("Description", facts, shown(self.brief_table), self.notes)]
+        if self._pairs:
+            parts.append(page("Correlations", {}, shown(self.correlation_table), ()))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        return self.summary("html")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON can hold it."""
+        return {
+            "header": dict(self.header),
+            "records": self.records,
+            "level": self.level,
+            "table": self.table.for_json(),
+            "correlations": self.correlation_table.for_json(),
+            "notes": list(self.notes),
+        }
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw histograms and shares of levels with intervals, what was released dashed; write them if a path is given.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from versadp.describing.picture import draw
+
+        return draw(self, path)
+
+
+def _row(column: str, label: str, each: Estimate, declared: Any = None) -> Row:
+    row: Row = {"column": column, "statistic": label}
+    for key, number in zip(("estimate", "std_error", "lower", "upper"), each[:4], strict=True):
+        known = bool(np.isfinite(number))
+        row[key] = float(number) if known else None
+        if known and key != "std_error" and isinstance(declared, Dates):
+            row[key] = as_date(number, declared)
+    return row
+
+
+def shown(table: StatisticsTable) -> list[dict[str, str]]:
+    """Return rows as people read them: short numbers, and ends named by their level."""
+    labels = {"column": "", "statistic": "statistic", "estimate": "estimate", "std_error": "std error"}
+    labels |= {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
+    return [{label: _cell(row[key]) for key, label in labels.items()} for row in table]
+
+
+def _cell(value: str | float | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:.4g}"

@@ -1,0 +1,194 @@
+"""Penalised fits of released records: the corrected objective and a penalty.
+
+    corrected mean loss(theta)  +  alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2)
+
+The penalty is in the units of the columns, as in scikit-learn; `Scaler` makes these comparable. Losses that bend
+everywhere have a ridge, by Newton steps from the fit without a penalty. Squared loss is a quadratic form,
+
+    theta'H theta / 2 + g'theta,     H the corrected Gram matrix, g = -H theta^ if there is a fit without penalty,
+
+and has lasso and elastic net too. H is unbiased and need not be positive: where it is not, negative eigenvalues of its
+correlations are set to 0, which is the nearest matrix that is one, and none are negative once there are enough records.
+Penalised coefficients have no intervals: they are shrunk on purpose.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from versadp.correction import CustomModel, LinearModel
+from versadp.engine import as_engine
+from versadp.errors import EstimationError, ParameterError
+from versadp.fitting.fit import _Choice, estimate
+from versadp.fitting.problem import make_problem
+from versadp.fitting.weights import record_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.fitting.problem import Problem
+    from versadp.fitting.report import Answer
+    from versadp.formula.terms import Terms
+    from versadp.release.release import Release
+
+    Array = NDArray[np.float64]
+
+TIGHT, STEPS = 1e-9, 50
+
+
+class Penalty(NamedTuple):
+    """How much coefficients are shrunk, and how much of it is that of a lasso."""
+
+    alpha: float
+    l1_ratio: float = 0.0
+
+
+def fit_penalised(
+    release: Release, formula: str, loss: Any, penalty: Penalty, *, method: str, draws: int, seed: int, weights: Any
+) -> tuple[tuple[str, ...], Array, Terms]:
+    """Return names, coefficients and terms of a penalised fit."""
+    _refuse(loss, penalty, method)
+    free = method == "efficient"
+    problem = make_problem(release, formula, loss, record_weights(weights, release), None, free=free)
+    answer = estimate(problem, _Choice(method, None, draws, seed, as_engine("auto")), None)
+    assert answer.asked is not None
+    assert problem.design is not None
+    around = Around.of(answer)
+    shrunk = np.array([name != "Intercept" for name in problem.names], dtype=float)
+    if loss.quadratic:
+        theta = quadratic(*around.quadratic_form(), shrunk, penalty)
+    else:
+        theta = around.newton(penalty.alpha * shrunk)
+    return problem.names, theta, problem.design.terms
+
+
+def _refuse(loss: Any, penalty: Penalty, method: str) -> None:
+    if not getattr(loss, "smooth", False):
+        raise ParameterError(
+            f"{loss.name} loss of released records takes no penalty: corrected, its kinks make an objective with many "
+            "minima, among which a penalty would choose",
+            hint="alpha=0; or a loss that bends everywhere: squared, logistic, poisson",
+        )
+    if penalty.l1_ratio and not loss.quadratic:
+        raise ParameterError(f"{loss.name} loss of released records has a ridge only", hint="l1_ratio=0")
+    if method == "likelihood":
+        raise ParameterError("'likelihood' takes no penalty", hint="method='efficient'")
+
+
+class Around(NamedTuple):
+    """The corrected score and curvature around a fit without penalty, in the user's units: theta = A fitted + b."""
+
+    answer: Answer
+    mix: Array
+    size: float  # of the user's loss, in units of the one that is fitted
+
+    @classmethod
+    def of(cls, answer: Answer) -> Around:
+        """Return what an answer was found by; if it was not found, with weights that need no data."""
+        assert answer.asked is not None
+        members = len(answer.asked.family.names)
+        equal = np.ones(members)
+        if members > 1:
+            equal[-1] = 0.0
+        mix = equal / equal.sum() if answer.fit.mix is None else answer.fit.mix[0]
+        return cls(answer, mix, _unit(answer.problem) ** 2)
+
+    def at(self, theta: Array) -> tuple[Array, Array]:
+        """Return slope and curvature of the corrected mean loss at the user's coefficients."""
+        problem, asked = self.answer.problem, self.answer.asked
+        assert asked is not None
+        moments = asked.family.moments(problem.to_fit(theta), self.mix)
+        back = np.linalg.inv(problem.scale)
+        return self.size * moments.score[0] @ back, self.size * back.T @ moments.hessian @ back
+
+    def estimate(self) -> Array | None:
+        """Return the fit without penalty, in the user's units, if there is one."""
+        found, problem = self.answer.fit, self.answer.problem
+        if not found.converged:
+            return None
+        return problem.to_user(found.theta if found.bias is None else found.theta - found.bias, found.cov)[0]
+
+    def quadratic_form(self) -> tuple[Array, Array]:
+        """Return H and g of a quadratic objective."""
+        found = self.estimate()
+        zero = np.zeros(len(self.answer.problem.names))
+        slope, bend = self.at(zero)
+        return bend, slope if found is None else -bend @ found
+
+    def newton(self, ridge: Array) -> Array:
+        """Return where the slope and that of a ridge cancel."""
+        found, problem, asked = self.estimate(), self.answer.problem, self.answer.asked
+        assert asked is not None
+        theta = problem.to_user(asked.start, np.eye(asked.start.size))[0] if found is None else found
+        slope, bend = self.at(theta)
+        for _ in range(STEPS):
+            total, curved = slope + ridge * theta, bend + np.diag(ridge)
+            try:
+                np.linalg.cholesky(curved)
+            except np.linalg.LinAlgError:
+                break
+            step = np.linalg.solve(curved, total)
+            size = float(total @ step)
+            if size < TIGHT**2 * (1 + float(theta @ curved @ theta)):
+                return theta - step
+            for halving in range(12):
+                after = theta - 0.5**halving * step
+                slope, bend = self.at(after)
+                left = slope + ridge * after
+                if float(left @ np.linalg.solve(curved, left)) < size * (1 - 0.1 * 0.5**halving):
+                    break
+            else:
+                break
+            theta = after
+        raise EstimationError(
+            "the penalised objective has no minimum that could be found", hint="a larger alpha, or more records"
+        )
+
+
+def _unit(problem: Problem) -> float:
+    """Return the unit of a noisy response, by which fits divide it."""
+    model = problem.model
+    if isinstance(model, CustomModel) or not isinstance(model, LinearModel) or model.response < 0:
+        return 1.0
+    return float(problem.units.unit[model.response]) if model.loss.residual else 1.0
+
+
+def quadratic(H: Array, g: Array, shrunk: Array, penalty: Penalty) -> Array:
+    """Return the minimum of `theta'H theta/2 + g'theta` and a penalty on the coefficients that are shrunk.
+
+    Examples
+    --------
+    >>> quadratic(np.diag([1.0, 2.0]), np.array([-3.0, -0.1]), np.ones(2), Penalty(0.5, 1.0)).round(9)
+    array([2.5, 0. ])
+    """
+    from sklearn.linear_model import ElasticNet
+
+    root = _root(H)
+    target = np.linalg.pinv(root.T, rcond=1e-9) @ -g
+    alpha, l1 = penalty
+    if l1 == 0:
+        return np.asarray(np.linalg.solve(root.T @ root + np.diag(alpha * shrunk), root.T @ target), dtype=np.float64)
+    # coefficients that are not shrunk are whatever is best for the others
+    held, kept = np.flatnonzero(shrunk == 0), np.flatnonzero(shrunk)
+    onto = np.linalg.pinv(root[:, held])
+    design, left = (m - root[:, held] @ (onto @ m) for m in (root[:, kept], target))
+    rows = np.sqrt(len(root))
+    model = ElasticNet(alpha, l1_ratio=l1, fit_intercept=False, tol=1e-12, max_iter=100_000)
+    theta = np.empty(len(g))
+    theta[kept] = model.fit(rows * design, rows * left).coef_
+    theta[held] = onto @ (target - root[:, kept] @ theta[kept])
+    return theta
+
+
+def _root(H: Array) -> Array:
+    """Return R with R'R = H, or the nearest to H, correlation by correlation, that has one."""
+    diagonal = np.diag(H)
+    if not np.isfinite(H).all() or (diagonal <= 0).any():
+        raise EstimationError(
+            "a column is lost in noise: its corrected variance is not positive", hint="leave it out, or more records"
+        )
+    size = np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(H / np.outer(size, size))
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * size)
