@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.estimation import family as family_module
+from versadp.estimation import moments as family_module
 from versadp.estimation.combine import last_steps, simplex_weights
 from versadp.estimation.moments import Moments
 from versadp.estimation.newton import definite, solve
