@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from versadp.errors import ParameterError
 from versadp.noise.block import UNITS
+from versadp.schema import Schema
 
 if TYPE_CHECKING:
     from versadp.privacy import Target
-    from versadp.schema import Schema
 
 PERSON = "person"
 ALL_UNITS = (PERSON, *UNITS)
@@ -43,6 +43,11 @@ def unit_of(schema: Schema, unit: str | None) -> str:
     >>> unit_of(Schema({"age": Bounded(18, 90)}), "person")
     'record'
     """
+    if not isinstance(schema, Schema):
+        raise ParameterError(
+            f"a guarantee is about the columns of a Schema, and this is a {type(schema).__name__}",
+            hint='Schema({"age": Bounded(18, 90)}), or Schema.from_toml("schema.toml")',
+        )
     units = units_of(schema)
     if unit is None or (unit == PERSON and PERSON not in units):
         return units[0]
