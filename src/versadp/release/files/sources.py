@@ -251,9 +251,18 @@ def _open_files(data: str | Path, schema: Schema) -> InputFiles:
         return open_source(data, schema)
     except DataError:
         place = place_of(data, "a file of data, or a folder of Parquet files")
-        if place.suffix.lower() in {".csv", ".tsv", ".txt"} and (found := problems_of_text(place, schema)) is not None:
+        if _is_text_file(place) and (found := problems_of_text(place, schema)) is not None:
             raise found from None
         raise
+
+
+def _is_text_file(place: Place) -> bool:
+    """Return whether a place holds a text file that can be read once more, unlike a pipe."""
+    try:
+        ordinary = isinstance(place, Stored) or place.is_file()
+    except OSError:
+        return False
+    return ordinary and place.suffix.lower() in {".csv", ".tsv", ".txt"}
 
 
 def _find(place: Place) -> tuple[str, tuple[Place, ...]]:
