@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "guides" / "scikit-learn.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "scikit-learn.md"
 
 
 def test_its_code_runs(capsys):

@@ -164,6 +164,6 @@ def test_what_boosting_libraries_do_with_negative_weights(text, expected, sample
 
 
 def test_the_documentation_says_the_same():
-    page = (Path(__file__).parents[3] / "docs" / "guides" / "scikit-learn.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "scikit-learn.md").read_text()
     told = dict(re.findall(r"^\| `([^`]+)` \| (right|refuses|wrong in silence) \|", page, flags=re.MULTILINE))
     assert told == REGRESSORS | CLASSIFIERS | BOOSTERS

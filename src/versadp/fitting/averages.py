@@ -198,7 +198,8 @@ class Averaging:
         else:
             assert isinstance(model, FormulaModel)
             bare = FormulaMoved(loss, design, problem.units, basis=model.basis, change=model.change, moves=moves)
-        return replace(problem, model=bare, expansion=None)
+        # members differ in what they make of 1, and differences of averages would have that beside the slope
+        return replace(problem, model=bare, expansion=None, extended=False)
 
     @property
     def _public(self) -> tuple[str, ...]:
