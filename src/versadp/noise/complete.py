@@ -121,8 +121,10 @@ def redrawn_share(block: WindowBlock) -> float:
     return math.prod((n - w) / n for n, w, s in zip(block.outputs, block.window, block.unseen, strict=True) if s)
 
 
-def patterns(block: WindowBlock, released: Array) -> tuple[NDArray[np.int64], list[tuple[bool, ...]], NDArray[np.bool_]]:
-    """Return the pattern of privately missing values of each record, the patterns, and who is publicly incomplete.
+def patterns(
+    block: WindowBlock, released: Array
+) -> tuple[NDArray[np.int64], list[tuple[bool, ...]], NDArray[np.bool_]]:
+    """Return the pattern of privately missing values of each record, all patterns, and which are publicly incomplete.
 
     The first pattern is that of complete records, whether there are any or not.
     """

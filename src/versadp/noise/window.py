@@ -10,9 +10,9 @@ noise is needed for many columns than their windows ask for. It is exact in whol
 the middle of the window that z begins, so that a kept number is off by at most half a window, evenly. A category, and
 any column with w = 1, is randomised response.
 
-**Missing**, where it is private, is one more lattice point, m + w, and s <= w more outputs, m + w to m + w + s - 1, all of
-them released as missing. A kept missing value is even on w outputs as all others are: these s, and the `w - s` in the
-middle of those of numbers. So a column has `m + w + s` outputs, and the fewer they are, the more records are kept
+**Missing**, where it is private, is one more lattice point, m + w, and s <= w more outputs, m + w to m + w + s - 1, all
+of them released as missing. A kept missing value is even on w outputs as all others are: these s, and the `w - s` in
+the middle of those of numbers. So a column has `m + w + s` outputs, and the fewer they are, the more records are kept
 (`docs/decisions/0008-missing-values.md`). For a category s = w = 1: missing is one more level.
 
 **What it is not**: noise that makes near values look alike. A kept record shows the truth up to its window.
@@ -389,9 +389,9 @@ class WindowBlock(Block):
 
         unseen = np.isnan(content) if self.nullable else None  # publicly missing, whatever is drawn
         keep_or_redraw(words, np.uint64(self.threshold), np.array(self.window), np.array(self.outputs), content)
-        for row, (first, behind), n in zip(content, self.central, self.outputs, strict=True):
+        for z, (first, behind), n in zip(content, self.central, self.outputs, strict=True):
             if first < behind:  # a kept missing value beyond its own outputs
-                row -= np.where(row >= n, n - first, 0)
+                np.subtract(z, n - first, out=z, where=z >= n)
         if unseen is not None:
             content[unseen] = np.nan
 
@@ -669,7 +669,7 @@ class WindowBlock(Block):
         """Return `keep Π overlap/(cell * w) + (1 - keep) Π 1/outputs`.
 
         An output stands for the w values around it, each from half a step below to half a step above, so that the share
-        of a cell that may have led to it is the overlap of two intervals, exactly. A cell whose ends are NaN stands for a
+        of a cell that may have led to it is the overlap of two intervals, exactly. A cell whose ends are NaN is a
         missing value.
         """
         kept, drawn = np.ones((seen.shape[1], low.shape[1])), 1.0
@@ -678,9 +678,9 @@ class WindowBlock(Block):
             overlap = np.minimum(z[:, None] + half, end) - np.maximum(z[:, None] - half, start)
             share = np.clip(overlap, 0.0, None) / (end - start)
             if np.isnan(start).any():
-                low, high = self.central[j]
+                first, behind = self.central[j]
                 place = np.rint((z - self.bounds[j][0]) / self.step[j] + (self.window[j] - 1) / 2)
-                share[:, np.isnan(start)] = ((place >= low) & (place < high))[:, None]
+                share[:, np.isnan(start)] = ((place >= first) & (place < behind))[:, None]
             kept *= share / self.window[j]
             drawn /= self.outputs[j]
         kept *= self.keep

@@ -83,7 +83,7 @@ def ranks(block: WindowBlock, seen: Array, truth: Array, rng: np.random.Generato
 
 
 def _reorder_missing(places: Array, content: Array, central: tuple[int, int], outputs: int, missing: Array) -> None:
-    """Number the outputs of records whose value is missing so that those of a kept one are the last, in place."""
+    """Renumber the outputs of records whose value is missing so that those of a kept one are the last, in place."""
     low, high = central
     gone = content == missing
     moved = np.where(places < low, places, np.where(places < high, outputs - high + places, places - (high - low)))

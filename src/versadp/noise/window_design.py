@@ -9,10 +9,10 @@ second moment `1/12 + c²/12` and a redrawn one `(1 + c)²/12`, which gives the 
 x_j x_l in closed form. A narrow window is kept seldom, a wide one says little: the rule takes the c for which the
 product of the variances of a mean and of a second moment (x² alone, x_j x_l jointly) is least.
 
-**Missing values.** A number that may be missing has `c/(1 + c + s)` in f, where a missing value has the share s/c of its
-window for itself. The fewer places it has, the more records are kept, and the less a record that shows it tells of who
-is missing: its weight in complete cases is `-(c - s)/s`. For a function that is 0 where the value is missing let D be the
-second moment of its decoder in a redrawn record; of x, o from the middle, and of 1 that is
+**Missing values.** A number that may be missing has `c/(1 + c + s)` in f, where a missing value has the share s/c of
+its window for itself. The fewer places it has, the more records are kept, and the less a record that shows it tells of
+who is missing: its weight in complete cases is `-(c - s)/s`. For a function that is 0 where the value is missing let D
+be the second moment of its decoder in a redrawn record; of x, o from the middle, and of 1 that is
 
     D_1 = ((1 + c)((1 + c)²/12 + o²) + o² (c - s)²/s) / (1 + c + s),       D_0 = (1 + c + (c - s)²/s) / (1 + c + s).
 
@@ -101,10 +101,10 @@ def best_window(size: Size, epsilon: float, delta: float = 0.0) -> float:
         return _least(lambda log_c: _cost(math.exp(log_c), size, epsilon, delta), delta)
     shares = np.geomspace(_SPARSEST, 1.0, _SHARES)
     widths = np.exp(np.linspace(_NARROWEST, _WIDEST, 2 * _GRID + 1))
-    cost = [[_cost_with_missing(float(c), float(s), size, epsilon, delta) for c in widths] for s in shares]
+    cost = [[cost_with_missing(float(c), float(s), size, epsilon, delta) for c in widths] for s in shares]
     row, _ = np.unravel_index(np.argmin(cost), (len(shares), len(widths)))
     alone = float(shares[row])
-    return _least(lambda log_c: _cost_with_missing(math.exp(log_c), alone, size, epsilon, delta), delta)
+    return _least(lambda log_c: cost_with_missing(math.exp(log_c), alone, size, epsilon, delta), delta)
 
 
 def best_share(size: Size, epsilon: float, delta: float, c: float) -> float:
@@ -116,7 +116,7 @@ def best_share(size: Size, epsilon: float, delta: float, c: float) -> float:
     (1.0, True)
     """
     shares = np.geomspace(_SPARSEST, 1.0, 4 * _SHARES)
-    return float(min(shares, key=lambda alone: _cost_with_missing(c, float(alone), size, epsilon, delta)))
+    return float(min(shares, key=lambda alone: cost_with_missing(c, float(alone), size, epsilon, delta)))
 
 
 def _least(cost: Callable[[float], float], delta: float) -> float:
@@ -139,7 +139,7 @@ def _cost(c: float, size: Size, epsilon: float, delta: float) -> float:
     return math.log(mean_variance(c, keep)) + math.log(second_variance(c, keep, size.numbers))
 
 
-def _cost_with_missing(c: float, alone: float, size: Size, epsilon: float, delta: float) -> float:
+def cost_with_missing(c: float, alone: float, size: Size, epsilon: float, delta: float) -> float:
     """Return the log of the product of three variances, up to a factor, where values may be missing."""
     if keep_probability(c, size, epsilon, alone=alone) < _HOPELESS:
         return 1e6 - math.log(c)
