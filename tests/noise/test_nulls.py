@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, kstest
 
 import versadp as vdp
 from versadp.errors import ParameterError
@@ -181,6 +181,24 @@ def _worst(mech, unit):
 
     pair = worst_pair(mech, unit)
     return [[record[name] for name in mech.layout.columns] for record in (pair.null, pair.other)]
+
+
+def test_ranks_and_ratios_know_shared_places():
+    """A missing value that is shown as a number in the middle is likely; ranks are even (Kolmogorov-Smirnov, 1e-6)."""
+    (block,) = SHARED.blocks
+    n, rng = 100_000, np.random.default_rng(7)
+    truth = np.tile([[np.nan], [1.0]], n)
+    content = truth.copy()
+    block.to_content(content)
+    block.add_noise(content, rng.integers(0, 2**64, (block.words, n), dtype=np.uint64))
+    block.to_values(content)
+    middle, far = (np.array([[place], [1.0]]) for place in (4.0 - 1.0, 0.0))  # outputs 4 and 1, less half a window
+    null, other = np.array([0.0, 0.0]), np.array([np.nan, 1.0])
+    step = math.log(block.ratio)
+    assert block.log_ratio(middle, null, other) == pytest.approx(step)
+    assert block.log_ratio(far, null, other) == pytest.approx(0.0)
+    for name, rank in block.ranks(content, truth, rng).items():
+        assert kstest(rank, "uniform").pvalue > 1e-6, name
 
 
 @pytest.mark.parametrize("unit", ["record", "attribute"])
