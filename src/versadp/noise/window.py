@@ -140,7 +140,7 @@ class Window(Spec):
         hiding = [name for name, column in numbers.items() if column.nullable is True]
         size = Size(len(numbers), len(hiding), math.prod(column.outcomes for column in levels.values()))
         if numbers and (cells is None or window is None):
-            c = best_window(size, epsilon, delta)
+            c = best_window(size, epsilon, delta, shared=self.missing != WHOLE_WINDOW)
             fine = max(1, round(FINE / c))
             cells = cells or {name: column.steps or fine for name, column in numbers.items()}
             window = window or {name: _points(c * cells[name], column) for name, column in numbers.items()}

@@ -84,20 +84,23 @@ def second_variance(c: float, keep: float, dim: int) -> float:
     return decoded - c**2 / 6 * (second - shift) / keep + (c**2 / 12) ** 2 - 1 / 80
 
 
-def best_window(size: Size, epsilon: float, delta: float = 0.0) -> float:
+def best_window(size: Size, epsilon: float, delta: float = 0.0, *, shared: bool = True) -> float:
     """Return the window's width c, in widths of a column, by the rule above.
+
+    Without `shared` missing values have as many places as a window has.
 
     Examples
     --------
     >>> [round(1 + 1 / best_window(Size(1), epsilon), 1) for epsilon in (1.0, 2.0, 4.0, 8.0)]  # cells across a column
     [3.1, 3.8, 6.3, 20.6]
     """
-    if keep_probability(math.exp(_WIDEST), size, epsilon, alone=_SPARSEST) < _HOPELESS:
+    shared = shared and size.nullable > 0
+    if keep_probability(math.exp(_WIDEST), size, epsilon, alone=_SPARSEST if shared else 1.0) < _HOPELESS:
         raise ParameterError(
             "so many columns in one window would never be kept",
             hint="several windows (groups=), fewer columns, or unit='attribute'",
         )
-    if not size.nullable:
+    if not shared:
         return _least(lambda log_c: _cost(math.exp(log_c), size, epsilon, delta), delta)
     shares = np.geomspace(_SPARSEST, 1.0, _SHARES)
     widths = np.exp(np.linspace(_NARROWEST, _WIDEST, 2 * _GRID + 1))
@@ -132,7 +135,7 @@ def _least(cost: Callable[[float], float], delta: float) -> float:
 
 
 def _cost(c: float, size: Size, epsilon: float, delta: float) -> float:
-    """Return the log of the product of two variances where no value may be missing."""
+    """Return the log of the product of two variances of columns in which no value is missing."""
     if keep_probability(c, size, epsilon) < _HOPELESS:
         return 1e6 - math.log(c)  # it is kept more often the wider it is
     keep = keep_probability(c, size, epsilon, delta)
