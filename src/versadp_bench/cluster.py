@@ -90,7 +90,7 @@ def pass_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure]:
     """One pass of a fit over a release, against reading the same columns with pyarrow, on the same cores."""
     from versadp.estimation.moments import Task, of_lots
     from versadp.fitting.fit import _Choice, estimate
-    from versadp.fitting.problem import make_problem
+    from versadp.fitting.models import make_problem
     from versadp.losses import as_loss
 
     with tempfile.TemporaryDirectory() as place:

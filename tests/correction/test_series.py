@@ -12,7 +12,7 @@ from versadp.correction import Expanded, argument_of, as_linear
 from versadp.correction.law import IndexLaw, index_law
 from versadp.correction.series import Place, series
 from versadp.errors import ParameterError
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.losses import Logistic
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window

@@ -13,7 +13,7 @@ from versadp.correction import Records, Streams
 from versadp.correction.random import FIRST, paces
 from versadp.estimation.moments import draw, evaluated
 from versadp.fitting.methods import forms_of
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 
 ROWS = 30_000
 ALPHA = 1e-4  # of each test of a law: some dozens of them, with seeds that nobody chose

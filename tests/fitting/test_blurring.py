@@ -14,7 +14,7 @@ from versadp.engine import as_engine
 from versadp.errors import InsecureWarning
 from versadp.fitting.blurring import _blind_beyond, _judged, blurred, chosen
 from versadp.fitting.expanding import closed_form, expanded
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.losses import Check, Huber
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window

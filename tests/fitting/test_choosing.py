@@ -15,7 +15,7 @@ from versadp.errors import ParameterError
 from versadp.estimation import Asked, Family
 from versadp.fitting.choosing import few_points
 from versadp.fitting.failure import records_wanted
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.fitting.source import MemorySource
 from versadp.losses import Check
 from versadp.noise import Window

@@ -12,7 +12,7 @@ from versadp.engine import Serial
 from versadp.errors import InsecureWarning
 from versadp.estimation.start import nearest_rows
 from versadp.fitting.line import corrected_line
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.losses import Check
 from versadp.losses.line import Line
 from versadp.losses.smoothing import of_line

@@ -6,7 +6,7 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import ParameterError
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.losses import as_loss
 from versadp.noise import Response, Window, ZeroInflated
 

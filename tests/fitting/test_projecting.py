@@ -10,7 +10,7 @@ from versadp.correction import FormulaModel, Projected, Projection
 from versadp.engine import Serial
 from versadp.errors import ParameterError
 from versadp.estimation import Family
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.fitting.projecting import begun, raised
 from versadp.losses import Logistic, as_loss
 

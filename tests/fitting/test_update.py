@@ -17,7 +17,7 @@ from versadp.errors import DataError, EstimationError, ParameterError, ReleaseEr
 from versadp.estimation import Family, last_steps
 from versadp.estimation.update import Kept, drift_of, renewed
 from versadp.fitting.fit import _Choice, _families, estimate
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.fitting.source import MemorySource
 from versadp.fitting.update import _Later
 from versadp.fitting.update_state import State

@@ -37,9 +37,9 @@ from versadp.fitting.likelihood import fit_likelihood, refuse_options
 from versadp.fitting.line import corrected_line, tamed
 from versadp.fitting.members import wants_series
 from versadp.fitting.methods import METHODS, closed_now, forms_of
+from versadp.fitting.models import make_problem
 from versadp.fitting.persons import ROWS, refuse_people, widened_for_people
 from versadp.fitting.postestimation import Further, recounted
-from versadp.fitting.problem import Problem, make_problem
 from versadp.fitting.projecting import begun, raised, without_kinks
 from versadp.fitting.quantile import smoothed_quantile
 from versadp.fitting.rehearsal import STEADY_FROM, rehearse
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
     from versadp.correction import Records
     from versadp.engine import Engine
+    from versadp.fitting.problem import Problem
     from versadp.fitting.update_state import State
     from versadp.inference import Results
     from versadp.losses.line import Line
@@ -303,38 +304,71 @@ def _attempt(
     descending: bool,
     ladder: bool = True,
 ) -> tuple[Fit, Problem, Asked]:
-    model, units, rows = problem.model, problem.units, problem.source.rows
-    sample, line = seen
-    if choice.is_free and begin is None and (solved := _at_once(problem, choice, sample)) is not None:
+    """Approximate the score, start, combine and solve; `factor` multiplies what kinks are smoothed over."""
+    if choice.is_free and begin is None and (solved := _at_once(problem, choice, seen[0])) is not None:
         return solved
-    if isinstance(model, CustomModel):
+    if isinstance(problem.model, CustomModel):
         assert begin is not None
-        theta = descend(model, units, sample, begin) if descending else begin
-        # several plain standard errors: wide enough for kinks to be averaged over, narrow enough for curvature
-        steps = factor * STEP * rows**-0.2 * influence_scale(model, units, sample, theta)
-        problem = replace(problem, model=replace(model, steps=steps))
+        problem, theta = _differenced(problem, problem.model, seen[0], begin, factor, descending=descending)
     else:
-        closed = None
-        if choice.is_free and wants_series(problem):
-            closed = expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
-        if closed and problem.extended and model.loss.smooth:  # a member beside others, which are nearer to begin with
-            problem, theta = closed[0], _begun(problem, sample, line, factor)[1]
-        elif closed and not model.loss.smooth and (problem.extended or few_points(problem)):
-            problem, theta = less_varying(
-                closed, _begun(problem, sample, line, factor), sample, choice.engine, choice.seed
-            )
-        else:
-            problem, theta = closed or _begun(problem, sample, line, factor)
-        problem = blurred(problem, theta, sample) if ladder else problem
+        problem, theta = _approximated(problem, choice, seen, factor)
+        problem = blurred(problem, theta, seen[0]) if ladder else problem
         if begin is not None:
             theta = problem.to_fit(_sized(begin, problem))
-    if problem.degrees is not None:  # a first answer tells which degrees the last one needs
-        problem = raised(without_kinks(problem, line), theta, sample, choice.engine, seed=choice.seed, line=line)
-        first = _single(*_families(problem, choice, sample), theta)
-        theta = first.theta if first.converged else theta
-        problem = raised(problem, theta, sample, choice.engine, seed=choice.seed, line=line)
+    if problem.degrees is not None:
+        problem, theta = _projected(problem, choice, seen, theta)
+    return _solved(problem, choice, seen, theta)
+
+
+def _differenced(
+    problem: Problem, model: CustomModel, sample: Records, begin: Array, factor: float, *, descending: bool
+) -> tuple[Problem, Array]:
+    """Return a user's loss with steps for differences of its score, and a start from a descent on plain records."""
+    theta = descend(model, problem.units, sample, begin) if descending else begin
+    # several plain standard errors: wide enough for kinks to be averaged over, narrow enough for curvature
+    scale = influence_scale(model, problem.units, sample, theta)
+    steps = factor * STEP * problem.source.rows**-0.2 * scale
+    return replace(problem, model=replace(model, steps=steps)), theta
+
+
+def _approximated(
+    problem: Problem, choice: _Choice, seen: tuple[Records, Line | None], factor: float
+) -> tuple[Problem, Array]:
+    """Return the problem with the terms that are near its score, or smoothed for signed points, and a start."""
+    sample, line = seen
+    closed = None
+    if choice.is_free and wants_series(problem):
+        closed = expanded(problem, sample, choice.engine, choice.seed, line=line, factor=factor)
+    if closed is None:
+        return _begun(problem, sample, line, factor)
+    model = problem.model
+    smooth = not isinstance(model, CustomModel) and model.loss.smooth
+    if problem.extended and smooth:  # one member beside others, which are nearer to begin with
+        return closed[0], _begun(problem, sample, line, factor)[1]
+    if not smooth and (problem.extended or few_points(problem)):
+        points = _begun(problem, sample, line, factor)
+        return less_varying(closed, points, sample, choice.engine, choice.seed)
+    return closed
+
+
+def _projected(
+    problem: Problem, choice: _Choice, seen: tuple[Records, Line | None], theta: Array
+) -> tuple[Problem, Array]:
+    """Return the problem with the degrees of its projection, and a start: a first answer tells which serve the last."""
+    sample, line = seen
+    problem = raised(without_kinks(problem, line), theta, sample, choice.engine, seed=choice.seed, line=line)
+    first = _single(*_families(problem, choice, sample), theta)
+    theta = first.theta if first.converged else theta
+    return raised(problem, theta, sample, choice.engine, seed=choice.seed, line=line), theta
+
+
+def _solved(
+    problem: Problem, choice: _Choice, seen: tuple[Records, Line | None], theta: Array
+) -> tuple[Fit, Problem, Asked]:
+    """Return the fit from a start: members combined, or the zero of the score of one."""
+    sample, rows = seen[0], problem.source.rows
     family, small = _families(problem, choice, sample)
-    asked = _asked(problem, choice, (sample, line), (family, small), theta)
+    asked = _asked(problem, choice, seen, (family, small), theta)
     if choice.method == "efficient" and len(family.names) > 1:
         steady = family.size == 1 and problem.units.exact_rate is not None
         again = _rehearsal(problem, choice, sample) if steady and rows < STEADY_FROM else None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.correction.model import finite
-from versadp.fitting.problem import public_levels
+from versadp.fitting.public_facts import public_levels
 from versadp.fitting.source import values_of
 
 if TYPE_CHECKING:

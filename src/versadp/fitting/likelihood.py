@@ -17,7 +17,7 @@ from versadp.estimation.likelihood import total
 from versadp.estimation.likelihood_sets import likelihood_set
 from versadp.estimation.mixture import maximise, score_test
 from versadp.fitting.paired import Paired
-from versadp.fitting.problem import public_levels
+from versadp.fitting.public_facts import public_levels
 from versadp.fitting.report import header
 from versadp.formula.design import make_design
 from versadp.inference import Results

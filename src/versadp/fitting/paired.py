@@ -12,7 +12,7 @@ from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
 from versadp.estimation.likelihood import Likelihood, Lot
 from versadp.fitting.groups import Groups, make_groups
-from versadp.fitting.problem import public_columns, response_coding
+from versadp.fitting.public_facts import public_columns, response_coding
 from versadp.fitting.source import numbers_of, values_of
 from versadp.fitting.support import Support, cells_of, make_support
 from versadp.formula.design import PUBLIC

@@ -37,8 +37,9 @@ from versadp.fitting.counted_records import edition_of, fingerprint, refuse_coun
 from versadp.fitting.expanding import place_of, serves
 from versadp.fitting.members import wants_series
 from versadp.fitting.methods import METHODS, forms_of
-from versadp.fitting.problem import Known, make_problem, response_values
+from versadp.fitting.models import make_problem
 from versadp.fitting.projecting import projectable, refuse_large
+from versadp.fitting.public_facts import Known, response_values
 from versadp.fitting.rehearsal import STEADY_FROM
 from versadp.fitting.report import Answer, results
 from versadp.fitting.sample_design import make_study

@@ -13,7 +13,7 @@ import numpy as np
 
 from versadp.errors import EstimationError, ParameterError, find_stacklevel
 from versadp.fitting.fit import fit
-from versadp.fitting.problem import public_levels
+from versadp.fitting.public_facts import public_levels
 from versadp.fitting.source import values_of
 from versadp.formula.expression import quote
 from versadp.learners.penalised import Penalty, fit_penalised

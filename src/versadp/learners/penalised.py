@@ -22,7 +22,7 @@ from versadp.correction import CustomModel, LinearModel
 from versadp.engine import as_engine
 from versadp.errors import EstimationError, ParameterError
 from versadp.fitting.fit import _Choice, estimate
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.fitting.weights import record_weights
 
 if TYPE_CHECKING:

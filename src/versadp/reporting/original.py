@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import VersadpError
-from versadp.fitting.problem import public_levels
+from versadp.fitting.public_facts import public_levels
 from versadp.formula.design import make_design
 from versadp.losses import as_loss
 from versadp.planning.raw_precision import raw_fit
