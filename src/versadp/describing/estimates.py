@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 class Estimate(NamedTuple):

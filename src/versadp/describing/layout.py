@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from versadp.inputs import Array
     from versadp.noise import Block
     from versadp.noise.closed import Products
     from versadp.noise.distribution_function import Bins
     from versadp.release.release import Release
     from versadp.schema import Column
-
-    Array = NDArray[np.float64]
 
 MOST_CORRELATED = 50  # numbers with correlations: sums of products of products take 14 MB, of 200 numbers 3 GB
 

@@ -18,11 +18,8 @@ from versadp.errors import ParameterError
 from versadp.schema import Categorical
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from versadp.describing.layout import Layout
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 MOST_DENSE = 1000  # levels whose inverse is written out: 8 MB
 

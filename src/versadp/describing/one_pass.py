@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.describing.layout import Layout
+    from versadp.inputs import Array
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
 
-    Array = NDArray[np.float64]
     Group = tuple[Array, Array]
 
 LOT = 2**14  # records at a time: their statistics stay near the processor

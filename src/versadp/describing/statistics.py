@@ -29,11 +29,8 @@ from versadp.schema import Bounded, Categorical, Dates
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from versadp.describing.layout import Layout
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
 TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share

@@ -27,9 +27,7 @@ from versadp.formula.expression import quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 _HINT = 'write C(region), C(region, contr.treatment("n")), C(region, contr.sum), or C(region, {"name": [1, 0, -1]})'
 _ONES = {"treatment": "T.", "SAS": "T.", "sum": "S.", "helmert": "H.", "diff": "D.", "poly": ""}

@@ -25,9 +25,7 @@ from versadp.schema import Categorical, Schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 PUBLIC = -1
 MIXED = -2

@@ -22,9 +22,7 @@ from versadp.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 LEARNING = frozenset(
     {"bs", "cc", "center", "cr", "cs", "hashed", "lag", "ns", "poly", "rank", "scale", "standardize", "te"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 @dataclass(frozen=True)

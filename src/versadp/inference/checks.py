@@ -17,9 +17,9 @@ from versadp.formula.terms import Terms
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 def check_array(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> Array:

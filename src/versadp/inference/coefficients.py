@@ -15,9 +15,7 @@ from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 Row = dict[str, str | float | None]
 ENDLESS = (np.inf, -np.inf)

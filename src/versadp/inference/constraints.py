@@ -15,9 +15,9 @@ from versadp.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _HINT = 'e.g. "age = 0, income = 0", "age = income" or "2 * age - income = 1"'

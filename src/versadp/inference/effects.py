@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.inference.results import Results
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 SMALL = 1e-4  # of a column's width: over so much slopes are taken
 

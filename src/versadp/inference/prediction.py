@@ -19,9 +19,8 @@ from versadp.inference.coefficients import interval
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
     Function = Callable[[Array], Array]
 
 

@@ -51,15 +51,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from versadp.estimation import Curve, LikelihoodSet
     from versadp.formula.terms import Terms
     from versadp.inference.drift import DriftTest, Renewal
     from versadp.inference.effects import Asked as Averages
     from versadp.inference.effects import Further
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 ENDS = ("lower", "upper")
 

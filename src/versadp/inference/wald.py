@@ -13,9 +13,7 @@ import numpy as np
 from versadp.errors import EstimationError, ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.formula.terms import Terms
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types

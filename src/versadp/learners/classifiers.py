@@ -13,12 +13,9 @@ from versadp.losses import Hinge, Logistic
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.learners.noiseless import Records
     from versadp.release.mechanism import Mechanism
-
-    Array = NDArray[np.float64]
 
 
 class LogisticRegression(Classifier):

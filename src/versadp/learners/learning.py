@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
     from versadp.formula.terms import Terms
     from versadp.inference import Results
+    from versadp.inputs import Array
     from versadp.learners.inputs import Given
     from versadp.release.release import Release
-
-    Array = NDArray[np.float64]
 
 
 class How(NamedTuple):

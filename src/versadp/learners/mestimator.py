@@ -16,12 +16,9 @@ from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared, as_l
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.learners.noiseless import Records
     from versadp.release.mechanism import Mechanism
-
-    Array = NDArray[np.float64]
 
 
 class MEstimator(Regressor):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 LEAST = 1e-15  # probability, so that a logarithm is finite
 

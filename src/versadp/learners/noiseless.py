@@ -21,9 +21,7 @@ from versadp.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 TIGHT, MOST = 1e-10, 10_000
 CERTAIN = 30.0  # an index whose probability is 0 or 1 to working precision

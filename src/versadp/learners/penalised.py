@@ -26,14 +26,11 @@ from versadp.fitting.problem import make_problem
 from versadp.fitting.weights import record_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from versadp.fitting.problem import Problem
     from versadp.fitting.report import Answer
     from versadp.formula.terms import Terms
+    from versadp.inputs import Array
     from versadp.release.release import Release
-
-    Array = NDArray[np.float64]
 
 TIGHT, STEPS = 1e-9, 50
 

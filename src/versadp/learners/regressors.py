@@ -14,13 +14,9 @@ from versadp.losses import Check, Huber, Poisson, Squared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.learners.noiseless import Records
     from versadp.release.mechanism import Mechanism
-
-    Array = NDArray[np.float64]
 
 
 class LinearRegression(Regressor):

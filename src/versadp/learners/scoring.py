@@ -39,10 +39,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.inputs import Array
     from versadp.learners.inputs import Given
     from versadp.learners.shared import Shared
-
-    Array = NDArray[np.float64]
 
 
 def corrected_score(

@@ -35,13 +35,10 @@ from versadp.schema import Categorical
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.noise import Block
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release
-
-    Array = NDArray[np.float64]
 
 LADDER = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27)
 TESTS = 256

@@ -17,7 +17,7 @@ from versadp.losses.poisson import Poisson
 from versadp.losses.squared import Squared
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.expansion import Expansion
 
 OF_LINK: dict[str, type[IndexLoss]] = {"identity": Squared, "logistic": Logistic, "exponential": Poisson}

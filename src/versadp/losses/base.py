@@ -20,13 +20,11 @@ from versadp.losses.classes import Coding, two_values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.losses.expansion import Expansion
     from versadp.losses.line import Line
     from versadp.losses.response_law import ResponseLaw
 
-    Array = NDArray[np.float64]
     Predict = Callable[..., Array]
 
 

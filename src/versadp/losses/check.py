@@ -18,7 +18,7 @@ from versadp.losses.smoothing import of_line, of_residuals, step
 from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.line import Line
 
 

@@ -10,9 +10,7 @@ import numpy as np
 from versadp.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,7 @@ import numpy as np
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 GRID, SMALL = 1024, 1e-4
 FAR = 26.0  # e^-26 is 5e-12

@@ -21,9 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 STEP = 6e-6  # about the cube root of the rounding error
 BENT, FLAT = 1e-3, 1e-5

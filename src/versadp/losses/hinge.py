@@ -15,7 +15,7 @@ from versadp.losses.kink import Kink
 from versadp.losses.smoothing import step
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
 
 
 class Hinge(IndexLoss):

@@ -27,7 +27,7 @@ from versadp.losses.base import IndexLoss, zeros
 from versadp.losses.closed import Closed, need_exact_rate
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
 
 
 class Huber(IndexLoss):

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 from versadp.noise.kernel import compiled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 def _cubic(start: float, width: float, table: Array, v: Array, out: Array) -> None:

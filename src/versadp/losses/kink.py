@@ -18,9 +18,7 @@ from versadp.losses.closed import Closed
 from versadp.losses.smoothing import bump, step
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 @dataclass(frozen=True)

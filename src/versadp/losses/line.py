@@ -15,9 +15,7 @@ import numpy as np
 from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 LEAST, MOST = 0.05, 1.5  # of the scale of all residuals is what their scale around a quantile may be
 SIGNIFICANT = 3.0

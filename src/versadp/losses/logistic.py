@@ -17,7 +17,7 @@ from versadp.losses.quadrature import by_rule, few
 from versadp.losses.response_law import Bernoulli
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.response_law import ResponseLaw
 
 

@@ -15,7 +15,7 @@ from versadp.losses.expansion import Expansion
 from versadp.losses.response_law import Counts
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.response_law import ResponseLaw
 
 LARGEST = 50.0  # e^50: an index beyond it has left every reasonable model

@@ -22,11 +22,9 @@ import numpy as np
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.losses.base import IndexLoss
 
-    Array = NDArray[np.float64]
     Rule = tuple[Array, Array]
 
 ENOUGH = 1e-6  # of the score: far below any standard error

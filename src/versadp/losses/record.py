@@ -25,11 +25,8 @@ from versadp.losses.squared import Squared
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.losses.base import IndexLoss
-
-    Array = NDArray[np.float64]
 
 
 class RecordLoss(ABC):

@@ -19,9 +19,8 @@ import numpy as np
 from versadp.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
     Sloped = tuple[Array, Array, Array | None]
 
 LARGEST = 50.0  # of an index of counts

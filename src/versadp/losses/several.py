@@ -17,9 +17,7 @@ from versadp.errors import ParameterError
 from versadp.losses.record import RecordLoss
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 class ByLevel:

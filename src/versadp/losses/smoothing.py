@@ -19,11 +19,8 @@ import numpy as np
 from versadp.losses.starts import robust, spread
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.losses.line import Line
-
-    Array = NDArray[np.float64]
 
 WIDER = 1.5
 

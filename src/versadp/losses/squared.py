@@ -15,7 +15,7 @@ from versadp.losses.response_law import Normal
 from versadp.losses.starts import least_squares
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.response_law import ResponseLaw
 
 

@@ -13,9 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.inputs import Array
     from versadp.losses.base import IndexLoss
-
-    Array = NDArray[np.float64]
 
 OUTLYING = 5.0  # times the scale of their middle is the sd of residuals with outliers
 

@@ -18,11 +18,8 @@ from versadp.inputs import number
 from versadp.losses.base import IndexLoss, still_says
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.losses.line import Line
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
