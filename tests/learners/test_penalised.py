@@ -116,7 +116,7 @@ def test_a_gram_matrix_that_is_none_is_made_one():
     found = quadratic(H, np.array([-1.0, -1.0]), np.ones(2), Penalty(0.1, 1.0))
     assert np.isfinite(found).all()
     assert found.sum() == pytest.approx(0.9 / 1.1, abs=1e-6)  # by the eigenvector that is left
-    with pytest.raises(EstimationError, match="lost in noise"):
+    with pytest.raises(EstimationError, match="variance of a column is not positive"):
         quadratic(np.diag([1.0, -0.1]), np.ones(2), np.ones(2), Penalty(0.1))
 
 

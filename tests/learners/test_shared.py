@@ -179,7 +179,7 @@ def test_scores_that_are_not_smooth_are_refused_with_a_reason(model, metric, res
 
 
 def test_too_many_records_at_too_many_points_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "PAIRS", 1000)
+    monkeypatch.setattr(module, "MOST_EVALUATIONS", 1000)
     with pytest.raises(DataError, match="records at"):
         vdp.corrected_score(Line(), released(1), "number", metric="r2")
 

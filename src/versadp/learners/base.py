@@ -1,47 +1,65 @@
-"""What all learners share: the contract of scikit-learn on plain records and on released ones.
+"""Base classes of the learners: the contract of scikit-learn on plain records and on released ones.
 
     fit(X, y)            X a table by name or an array in the schema's order, y in the same order
     fit(release, "y")    a release or its folder, and the name of a column
 
-Without a mechanism they are scikit-learn's own estimators under one objective (`plain.py`).
+Released records are fitted by `versadp.fit` with the formula `response ~ column + C(category) + ...`. Without a
+mechanism the learners are scikit-learn's own estimators under one objective (`noiseless.py`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import json
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from versadp import inputs
-from versadp.errors import ParameterError
+from versadp.errors import EstimationError, ParameterError, find_stacklevel
+from versadp.fitting.fit import fit
+from versadp.fitting.problem import public_levels
+from versadp.fitting.source import values_of
 from versadp.formula.expression import quote
+from versadp.learners import noiseless
 from versadp.learners.inputs import Carried, Given, is_released, numbers_at, read_given
-from versadp.learners.learning import How, Learnt, learn, two_classes
-from versadp.learners.noiseless import Records
-from versadp.learners.penalised import Penalty
+from versadp.learners.penalised import Penalty, fit_penalised
 from versadp.release.release import Release
+from versadp.schema import Categorical
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from versadp.formula.terms import Terms
+    from versadp.inference import Results
     from versadp.inputs import Array
+    from versadp.release.mechanism import Mechanism
 
 
-class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A linear index of columns, fitted to plain or to released records."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Options:
+    """The options that all learners share; documented at `LinearRegression`."""
+
+    fit_intercept: bool = True
+    mechanism: Mechanism | None = None
+    response: str | None = None
+    columns: Sequence[str] | None = None
+    method: str = "efficient"
+    draws: int = 20
+    random_state: int | None = 0
+
+
+class Learner(Options, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """A linear predictor of columns, fitted to plain or to released records."""
 
     alpha: float
-    fit_intercept: bool
-    mechanism: Any
-    response: str | None
-    columns: Any
-    method: str
-    draws: int
-    random_state: int | None
     coef_: Array
     intercept_: Any
     start: Any = None
@@ -51,9 +69,9 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         """Return the loss that is minimised."""
         raise NotImplementedError
 
-    def _plain(self, records: Records) -> tuple[Array, float]:
+    def _plain(self, records: noiseless.Records) -> tuple[Array, float]:
         """Return coefficients and intercept for records without noise."""
-        raise NotImplementedError
+        return noiseless.minimise(records, self._loss(), self.alpha)
 
     def _penalty(self) -> Penalty:
         return Penalty(inputs.number("alpha", self.alpha, 0, np.inf, open_high=True))
@@ -64,12 +82,12 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         Parameters
         ----------
         X : Release, path, table or array
-            Released records if there is a mechanism, or if it is a release: a table is matched by name, an array is in
+            Released records if `mechanism` is set, or if it is a release: a table is matched by name, an array is in
             the order of the schema. Plain records otherwise.
         y : str or array
             A column of a release; or the response in the order of X.
         sample_weight : array or str, optional
-            Of each record, 0 or more; of a release also the public column that holds them.
+            One weight per record, 0 or more; for a release also the name of a public column.
         """
         penalty = self._penalty()
         if not is_released(X, self.mechanism):
@@ -80,7 +98,7 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return self._learnt(learnt, given, named=hasattr(X, "columns") or isinstance(X, Release | str))
 
     def _seed(self) -> int:
-        """Return the seed of the draws: one that is 0 is the same as none, so that fits can be repeated."""
+        """Return the seed of the draws, 0 without one, so that fits can be repeated."""
         return 0 if self.random_state is None else inputs.whole("random_state", self.random_state, 0)
 
     def _learnt(self, learnt: Learnt, given: Given, *, named: bool) -> Self:
@@ -99,7 +117,7 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         x, y = self._checked(X, y)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, x, ensure_non_negative=True)
         self._terms, self.result_ = None, None
-        return self._take(*self._plain(Records(x, y, weight, bool(self.fit_intercept))))
+        return self._take(*self._plain(noiseless.Records(x, y, weight, bool(self.fit_intercept))))
 
     def _take(self, coef: Array, intercept: float) -> Self:
         self.coef_, self.intercept_ = coef, intercept
@@ -116,7 +134,7 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         if self._terms is not None:
             return np.asarray(self._terms.matrix(numbers_at(X, self._features, self._schema)) @ self._theta)
         if isinstance(X, Carried):
-            np.asarray(X)  # which says why not
+            np.asarray(X)  # raises, with the reason
         x = validate_data(self, X, reset=False, dtype=np.float64)
         return np.asarray(x @ np.ravel(self.coef_) + float(np.ravel(self.intercept_)[0]))
 
@@ -127,16 +145,16 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
 
 class Regressor(RegressorMixin, Learner):  # type: ignore[misc] # scikit-learn has no types
-    """A learner of numbers."""
+    """A learner of a numeric response."""
 
     _metric = "r2"
 
     def predict(self, X: Any) -> Array:
-        """Return predictions at records, taken as they are."""
+        """Return predictions at records, without a correction for noise in them."""
         return np.asarray(self._loss().mean(self._index(X)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R squared; of a learner of released records that of the true ones, corrected, X being released."""
+        """Return R squared: at released records the corrected estimate of that at the true records."""
         if is_released(X, self.mechanism):
             return self._corrected(X, y, self._metric)
         return float(super().score(X, y, sample_weight))
@@ -147,21 +165,19 @@ class Regressor(RegressorMixin, Learner):  # type: ignore[misc] # scikit-learn h
 
 
 class Classifier(ClassifierMixin, Learner):  # type: ignore[misc] # scikit-learn has no types
-    """A learner of two classes."""
-
-    codes: tuple[float, float] = (0.0, 1.0)
+    """A learner of a response of two classes."""
 
     def decision_function(self, X: Any) -> Array:
-        """Return the index: above 0 for the second class."""
+        """Return the index, above 0 for the second class."""
         return self._index(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return classes at records, taken as they are."""
+        """Return classes at records, without a correction for noise in them."""
         above = self._index(X) > 0
         return np.asarray(self.classes_[above.astype(int)])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy; of a learner of released records that on the true ones, corrected, X being released."""
+        """Return the accuracy: at released records the corrected estimate of that at the true records."""
         if is_released(X, self.mechanism):
             return self._corrected(X, y, "accuracy")
         return float(super().score(X, y, sample_weight))
@@ -184,10 +200,98 @@ class Classifier(ClassifierMixin, Learner):  # type: ignore[misc] # scikit-learn
                 hint="compare one class with the others",
             )
         if len(self.classes_) < 2:
-            raise ParameterError("y has one class only: nothing tells classes apart", hint="give records of both")
-        return x, np.asarray(self.codes, dtype=np.float64)[codes]
+            raise ParameterError("y has one class only, and a classifier needs two", hint="give records of both")
+        return x, np.asarray(self._loss().classes, dtype=np.float64)[codes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+class How(NamedTuple):
+    """Options that a learner passes on to `fit`."""
+
+    method: str
+    draws: int
+    random_state: int
+    weights: Any = None
+    start: Any = None
+
+
+class Learnt(NamedTuple):
+    """Coefficients by name, their terms, and the results of the fit if there was no penalty."""
+
+    names: tuple[str, ...]
+    theta: Array
+    terms: Terms
+    results: Results | None
+
+    def split(self) -> tuple[Array, float]:
+        """Return the coefficients, and the intercept or 0."""
+        constant = np.array([name == "Intercept" for name in self.names])
+        return self.theta[~constant], float(self.theta[constant].sum())
+
+
+def learn(given: Given, left: str, loss: Any, how: How, *, intercept: bool, penalty: Penalty) -> Learnt:
+    """Return the fit of a loss of an index to the inputs of a learner."""
+    right = " + ".join(["1" if intercept else "0", *(_term(given.release, name) for name in given.features)])
+    formula = f"{left} ~ {right}"
+    seed, options = how.random_state, {"method": how.method, "weights": how.weights}
+    if penalty.alpha:
+        return Learnt(
+            *fit_penalised(given.release, formula, loss, penalty, draws=how.draws, seed=seed, **options), None
+        )
+    results = fit(given.release, formula, loss=loss, draws=how.draws, start=how.start, random_state=seed, **options)
+    return answered(results)
+
+
+def answered(results: Results) -> Learnt:
+    """Return the coefficients of results; raise if there are none, warn if they are weak."""
+    results.need_estimate()
+    theta = results.params.values
+    if not np.isfinite(theta).all():
+        results.need_estimate(sure=True)
+    if not results.converged:
+        warnings.warn(
+            f"the fit is {results.outcome}: {results.advice or results.outcome.advice}; `result_` has its intervals",
+            ConvergenceWarning,
+            stacklevel=find_stacklevel(),
+        )
+    if results.design is None:
+        raise EstimationError("this loss has no linear predictor, so there are no predictions", hint="see result_")
+    return Learnt(results.names, np.asarray(theta), results.design, results)
+
+
+def _term(release: Release, name: str) -> str:
+    """Return the term of a column in a formula."""
+    category = isinstance(release.mechanism.schema.columns[name], Categorical)
+    text = quote(name)
+    return f"C({text})" if category or public_levels(release, name) is not None else text
+
+
+def two_classes(given: Given) -> tuple[str, NDArray[Any]]:
+    """Return the left side of a formula for a response of two classes, and the classes, the second coded 1."""
+    release, name = given.release, given.response
+    column = release.mechanism.schema.columns[name]
+    if isinstance(column, Categorical):
+        return quote(name), _two(column.levels, name)
+    if name not in release.mechanism.schema.public:
+        return quote(name), np.array([column.lower, column.upper])  # type: ignore[union-attr] # private columns that are not categorical have bounds
+    if (levels := public_levels(release, name)) is not None:
+        return f"I({quote(name)} == {json.dumps(levels[-1], ensure_ascii=False)})", _two(levels, name)
+    seen: set[float] = set()
+    kind = release.types.field(name).type.to_pandas_dtype()
+    for handle in release.handles():
+        seen |= set(np.unique(values_of(release.read(handle, [name]).column(name))).tolist())
+    classes = _two(sorted(kind(value) for value in seen), name)
+    return quote(name) if seen <= {-1.0, 0.0, 1.0} else f"I({quote(name)} == {max(seen)!r})", classes
+
+
+def _two(levels: Any, name: str) -> NDArray[Any]:
+    if len(levels) != 2:
+        raise ParameterError(
+            f"Only binary classification is supported, and {name!r} has {len(levels)} classes",
+            hint='for a category of several levels use vdp.fit(release, "region ~ age", loss="multinomial")',
+        )
+    return np.array(list(levels))
