@@ -11,8 +11,9 @@ from versadp.errors import EstimationError, ParameterError
 from versadp.estimation import Curve, ScoreSet
 from versadp.formula.terms import Terms
 from versadp.inference import Results
+from versadp.inference.chi_square import SpecificationTest
 from versadp.inference.storage import SavedResults
-from versadp.inference.trust import SpecificationTest, Trust
+from versadp.inference.trust import Trust
 from versadp_tests.inference_cases import make
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())["results"]

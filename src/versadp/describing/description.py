@@ -11,8 +11,8 @@ import numpy as np
 from versadp.describing.layout import MOST_CORRELATED
 from versadp.describing.statistics import as_date
 from versadp.errors import NoSuchName, near
+from versadp.inference.arrays import NamedArray
 from versadp.inference.coefficients import CoefTable
-from versadp.inference.named import NamedArray
 from versadp.inference.styles import as_style
 from versadp.schema import Dates
 

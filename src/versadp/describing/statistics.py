@@ -22,7 +22,7 @@ from versadp.describing.levels import undo_levels
 from versadp.describing.one_pass import Gathered, group_keys
 from versadp.estimation.cumulative import cumulative
 from versadp.estimation.histogram import Histogram, histogram_of_counts
-from versadp.inference.trust import LEVEL
+from versadp.inference.chi_square import LEVEL
 from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.schema import Bounded, Categorical, Dates
 

@@ -1,8 +1,8 @@
-"""Results in tables of maketables (`ETable([res1, res2])`), which asks for attributes of these names.
+"""Results as columns of tables by maketables, `ETable([res1, res2])`, which reads attributes of these names.
 
-Beside the coefficients there are the privacy unit, epsilon and delta as rows, so that nobody prints a table without.
-maketables takes whatever has `params`, `bse` and `pvalues` for results of statsmodels, before it looks for
-attributes of its own; so there is an object that has nothing else, `ETable([res.to_maketables()])`.
+The tables have rows of privacy unit, epsilon and delta by default. maketables takes an object with `params`, `bse` and
+`pvalues` for results of statsmodels before it looks for these attributes; hence `Published`, which has nothing else,
+for `ETable([res.to_maketables()])`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from versadp.inference.named import NamedArray
+    from versadp.inference.arrays import NamedArray
 
 _FACTS = {"privacy_unit": "privacy unit", "epsilon": "epsilon", "delta": "delta"}
 
 
 class Publishing:
-    """What maketables asks of results; it is not needed for it."""
+    """Attributes that maketables reads of results."""
 
     @property
     def _told(self) -> Any:
@@ -38,7 +38,7 @@ class Publishing:
         return pd.DataFrame(table, index=pd.Index(list(this.names), name="Coefficient"))
 
     def __maketables_stat__(self, key: str) -> Any:
-        """Return a fact by its key; None if there is none."""
+        """Return a statistic by its key, None if there is none."""
         this = self._told
         if key in _FACTS:
             return self._told.header.get(_FACTS[key])
@@ -57,17 +57,17 @@ class Publishing:
 
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
-        """The rows below the coefficients."""
+        """The keys of the rows below the coefficients."""
         return ["N", "loss", "se_type", *_FACTS]
 
     @property
     def __maketables_stat_labels__(self) -> dict[str, str]:
-        """What they are called."""
+        """The labels of the rows below the coefficients."""
         return {"N": "records", "loss": "loss", "se_type": "standard errors", "outcome": "outcome"} | _FACTS
 
     @property
     def __maketables_vcov_info__(self) -> dict[str, Any]:
-        """How the covariance was estimated."""
+        """The type of the covariance estimator."""
         clustered = self._told.header.get("covariance", "")
         return (
             {"vcov_type": "CRV1", "clustervar": clustered.rpartition(" ")[2]} if clustered else {"vcov_type": "robust"}
@@ -75,7 +75,7 @@ class Publishing:
 
 
 class Published(Publishing):
-    """Results as maketables wants them, and nothing else.
+    """Results with the attributes of maketables only.
 
     Examples
     --------

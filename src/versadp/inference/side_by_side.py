@@ -1,14 +1,14 @@
-"""Several fits side by side: a column each, a row a coefficient, and below it on what and at which privacy."""
+"""Table of several fits: one column per fit, one row per coefficient, footer with sample size and privacy."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from versadp.errors import ParameterError, near
+from versadp.errors import ParameterError
 from versadp.inference.results import Results
-from versadp.inference.styles import columns, html, latex, markdown
+from versadp.inference.styles import as_style, columns, html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,11 +37,7 @@ class SideBySide:
             return str(self)
         if style == "html":
             return self._repr_html_()
-        if style == "latex":
-            return latex("Models side by side", {}, self.rows, self.notes)
-        if style == "markdown":
-            return markdown("Models side by side", {}, self.rows, self.notes)
-        raise ParameterError(f"there is no style {style!r}", hint=near(style, ("text", "html", "latex", "markdown")))
+        return as_style(style)("Models side by side", {}, self.rows, self.notes)
 
 
 @overload
@@ -55,13 +51,13 @@ def summary_col(
 def summary_col(
     results: Sequence[Results], names: Sequence[str] | None = None, *, level: float = 0.95, style: str | None = None
 ) -> SideBySide | str:
-    """Return several fits side by side.
+    """Return a table of several fits, one column per fit.
 
     Parameters
     ----------
     results : sequence of Results
     names : sequence of str, optional
-        Of the columns; (1), (2) and so on by default.
+        Column headings; (1), (2) and so on by default.
     level : float
         Of the intervals of weak fits, which have no standard errors.
     style : {"text", "html", "latex", "markdown"}, optional
@@ -84,34 +80,43 @@ def summary_col(
     <BLANKLINE>
     standard errors in brackets
     """
-    fits = [results] if isinstance(results, Results) else list(results)
-    if not fits or not all(isinstance(fit, Results) for fit in fits):
-        raise ParameterError("give a list of results of fits", hint=_CALL)
-    heads = [f"({k + 1})" for k in range(len(fits))] if names is None else list(map(str, names))
-    if len(heads) != len(fits) or len(set(heads)) < len(heads):
-        raise ParameterError(f"{len(fits)} fits need as many names that differ from each other", hint=_CALL)
-    rows = [
-        {"": name} | {head: _cell(fit, name, level) for head, fit in zip(heads, fits, strict=True)}
-        for name in dict.fromkeys(name for fit in fits for name in fit.names)
-    ]
-    about = [
-        {"records": f"{fit.nobs:,}", "loss": fit.loss, "outcome": str(fit.outcome)}
-        | {fact: fit.header[fact] for fact in _FACTS if fact in fit.header}
-        for fit in fits
-    ]
-    labels = dict.fromkeys(label for facts in about for label in facts)
-    rows += [
-        {"": label} | {head: facts.get(label, "") for head, facts in zip(heads, about, strict=True)} for label in labels
-    ]
+    fits, heads = _columns(results, names)
+    estimates = [{name: _cell(fit, name, level) for name in fit.names} for fit in fits]
+    rows = [*_rows(heads, estimates), *_rows(heads, [_footer(fit) for fit in fits])]
     notes = ["standard errors in brackets"]
     if any(fit.answered and not fit.converged for fit in fits):
-        notes.append(f"of weak fits {100 * level:g}% intervals, which may have no end")
+        notes.append(f"of weak fits {100 * level:g}% intervals, which may be unbounded")
     found = SideBySide(rows, notes)
     return found if style is None else found.render(style)
 
 
+def _columns(results: Any, names: Sequence[str] | None) -> tuple[list[Results], list[str]]:
+    """Return the fits and the headings of their columns, checked."""
+    fits = [results] if isinstance(results, Results) else list(results)
+    if not fits or not all(isinstance(fit, Results) for fit in fits):
+        raise ParameterError("summary_col needs a list of results of fits", hint=_CALL)
+    heads = [f"({k + 1})" for k in range(len(fits))] if names is None else list(map(str, names))
+    if len(heads) != len(fits) or len(set(heads)) < len(heads):
+        raise ParameterError(f"{len(fits)} fits need as many names that differ from each other", hint=_CALL)
+    return fits, heads
+
+
+def _footer(fit: Results) -> dict[str, str]:
+    about = {"records": f"{fit.nobs:,}", "loss": fit.loss, "outcome": str(fit.outcome)}
+    return about | {fact: fit.header[fact] for fact in _FACTS if fact in fit.header}
+
+
+def _rows(heads: list[str], columns: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return columns as rows, one per label in order of appearance; a label that a column lacks is empty."""
+    labels = dict.fromkeys(label for column in columns for label in column)
+    return [
+        {"": label} | {head: column.get(label, "") for head, column in zip(heads, columns, strict=True)}
+        for label in labels
+    ]
+
+
 def _cell(fit: Results, name: str, level: float) -> str:
-    if name not in fit.names or not fit.answered:
+    if not fit.answered:
         return ""
     estimate = float(fit.params[name])
     shown = f"{estimate:.4g} " if np.isfinite(estimate) else ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -147,7 +147,7 @@ class Learner(Options, BaseEstimator):  # type: ignore[misc] # scikit-learn has 
 class Regressor(RegressorMixin, Learner):  # type: ignore[misc] # scikit-learn has no types
     """A learner of a numeric response."""
 
-    _metric = "r2"
+    _metric: ClassVar[str] = "r2"
 
     def predict(self, X: Any) -> Array:
         """Return predictions at records, without a correction for noise in them."""
