@@ -73,12 +73,12 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
         given = read_given(X, y, self.mechanism, self.response)
         schema, types = given.release.mechanism.schema, given.release.types
         public = {name for name in given.features if name in schema.public and is_number(types.field(name).type)}
-        declared = {name: schema.columns[name] for name in given.features}
-        private = {name: column for name, column in declared.items() if isinstance(column, Bounded)}
+        private = [name for name in given.features if isinstance(schema.columns[name], Bounded)]
         learnt = public | set(private if self.to == "moments" else ())
         seen = describe(given.release, quantiles=(0.5,)) if learnt else {}
-        middles = {name: ((column.lower + column.upper) / 2, column.width / 2) for name, column in private.items()}
-        pairs = {name: _moments(seen[name], name) if name in learnt else middles[name] for name in (*private, *public)}
+        pairs = {name: _middle(schema, name) for name in private} | {
+            name: _moments(seen[name], name) for name in learnt
+        }
         self.center_ = {name: centre for name, (centre, _) in pairs.items()}
         self.scale_ = {name: scale for name, (_, scale) in pairs.items()}
         self._names, self.n_features_in_ = given.features, len(given.features)
@@ -109,6 +109,13 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
             step = None if column.step is None else column.step / b
             columns[name] = Bounded((column.lower - a) / b, (column.upper - a) / b, step, column.nullable)
         return Mechanism(Schema(columns), noise={block.columns: block.spec for block in self.mechanism.blocks})
+
+
+def _middle(schema: Schema, name: str) -> tuple[float, float]:
+    """Return the middle and half the width of the bounds."""
+    column = schema.columns[name]
+    assert isinstance(column, Bounded)
+    return (column.lower + column.upper) / 2, column.width / 2
 
 
 def _moments(seen: Any, name: str) -> tuple[float, float]:
