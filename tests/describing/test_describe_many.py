@@ -10,10 +10,9 @@ from click.testing import CliRunner
 
 import versadp as vdp
 from versadp.cli import main
-from versadp.describing import levels
 from versadp.describing.column import SHOWN
 from versadp.describing.layout import MOST_CORRELATED, Layout
-from versadp.describing.levels import undo_levels
+from versadp.describing.level_counts import MOST_DENSE, undo_levels
 from versadp.noise import Response, Window
 from versadp.schema import Bounded, Categorical, Public
 
@@ -84,7 +83,7 @@ def test_the_picture_of_many_levels_shows_the_frequent_ones():
 
 
 def test_own_noise_on_many_levels_is_not_undone_by_a_matrix(monkeypatch):
-    names = [f"{number}" for number in range(levels.MOST_DENSE + 1)]
+    names = [f"{number}" for number in range(MOST_DENSE + 1)]
     release = released({"post": Categorical(names)}, {"post": Response(0.9)}, {"post": names})
     monkeypatch.setattr(type(release.mechanism.blocks[0]), "lattice", lambda _block, _column: None)
     monkeypatch.setattr(type(release.mechanism.blocks[0]), "points", None)  # never asked

@@ -7,7 +7,7 @@ import pytest
 
 from versadp.errors import EstimationError, ParameterError
 from versadp.inference import Results
-from versadp.inference.storage import SavedResults
+from versadp.inference.saved_results import SavedResults
 
 AT = {"Intercept": ([-1.0, 1.0, 4.0], [-4.0, 0.0, 4.0]), "age": ([-2.0, 0.5, 3.0], [-4.0, 0.0, 2.5])}
 

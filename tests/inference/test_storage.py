@@ -12,7 +12,7 @@ from versadp.estimation import Curve, ScoreSet
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
-from versadp.inference.storage import SavedResults
+from versadp.inference.saved_results import SavedResults
 from versadp.inference.trust import Trust
 from versadp_tests.inference_cases import make
 

@@ -11,8 +11,8 @@ from scipy.special import expit, xlogy
 import versadp as vdp
 from versadp.correction.projection import Projection
 from versadp.errors import DataError, ParameterError
-from versadp.learners import shared as module
-from versadp.learners.shared import Shared, chosen, shareable
+from versadp.learners import shared_points as module
+from versadp.learners.shared_points import Shared, chosen, shareable
 from versadp.noise import Window
 
 LIMIT = 5.0  # standard errors of the mean over replications: by chance 6e-7 each

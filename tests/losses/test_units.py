@@ -9,7 +9,7 @@ import pytest
 import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.losses import Check, Huber, Squared
-from versadp.losses.units import InUnits
+from versadp.losses.rescaling import InUnits
 from versadp_tests.loss_registry import LOSSES, SERVED, Clipped, LogCosh, Steep, Tube, Wide, design, points
 
 UNITS = [0.01, 0.6, 37.0]

@@ -13,7 +13,7 @@ from versadp.describing.layout import MOST_CORRELATED
 from versadp.describing.statistics import as_date
 from versadp.errors import NoSuchName, near
 from versadp.inference.arrays import NamedArray
-from versadp.inference.coefficients import CoefTable
+from versadp.inference.coefficient_table import CoefTable
 from versadp.inference.styles import as_style
 from versadp.schema import Dates
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.describing.column import ColumnDescription
-    from versadp.describing.estimates import Estimate
+    from versadp.describing.moment_estimates import Estimate
     from versadp.describing.statistics import Statistics
 
     Row = dict[str, str | float | None]

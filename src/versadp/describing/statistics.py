@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.describing.column import SHOWN, ColumnDescription, Released
-from versadp.describing.estimates import (
+from versadp.describing.level_counts import undo_levels
+from versadp.describing.moment_estimates import (
     NOTHING,
     Estimate,
     Moments,
@@ -19,7 +20,6 @@ from versadp.describing.estimates import (
     sd_of,
     share_of,
 )
-from versadp.describing.levels import undo_levels
 from versadp.describing.one_pass import Gathered, group_keys
 from versadp.estimation.cumulative import cumulative
 from versadp.estimation.histogram import Histogram, histogram_of_counts

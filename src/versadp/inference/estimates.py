@@ -34,7 +34,7 @@ from versadp.inference.checks import (
     check_weights,
     read_terms,
 )
-from versadp.inference.coefficients import CoefTable, coefficient_table, interval, z_and_p
+from versadp.inference.coefficient_table import CoefTable, coefficient_table, interval, z_and_p
 from versadp.inference.prediction import Link
 from versadp.inference.trust import Trust
 from versadp.inference.wald import read_constraints, wald

@@ -14,7 +14,7 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.formula.terms import Terms
-from versadp.inference.coefficients import interval
+from versadp.inference.coefficient_table import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

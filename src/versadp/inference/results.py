@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from versadp.errors import EstimationError, ParameterError
-from versadp.inference import storage
 from versadp.inference.checks import check_level
-from versadp.inference.coefficients import CoefTable, coefficient_table, interval
+from versadp.inference.coefficient_table import CoefTable, coefficient_table, interval
 from versadp.inference.effects import comparisons
 from versadp.inference.effects import prediction as prediction_asked
 from versadp.inference.estimates import Estimates
-from versadp.inference.maketables import Published, Publishing
+from versadp.inference.fit_tables import Published, Publishing
 from versadp.inference.prediction import Prediction, model_matrix, predict, predict_average, predict_classes
-from versadp.inference.storage import SavedResults
+from versadp.inference.saved_results import SavedResults, read, write
 from versadp.inference.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -326,12 +325,12 @@ class Results(Publishing, Estimates):
 
     def save(self, path: str | Path) -> None:
         """Write the results to a JSON file."""
-        storage.write(path, self.to_dict())
+        write(path, self.to_dict())
 
     @classmethod
     def load(cls, path: str | Path) -> Results:
         """Return the results that `save` wrote, with identical numbers."""
-        return cls.from_dict(storage.read(path))
+        return cls.from_dict(read(path))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from versadp.inference.chi_square import SURE_LEVEL
-from versadp.inference.coefficients import ENDLESS
+from versadp.inference.coefficient_table import ENDLESS
 from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from versadp.inference.coefficients import CoefTable
+    from versadp.inference.coefficient_table import CoefTable
     from versadp.inference.results import Results
 
 _LABELS = {

@@ -11,8 +11,8 @@ from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.fitting.fit import fit
 from versadp.learners import noiseless
-from versadp.learners.base import Classifier, Regressor
-from versadp.learners.inputs import is_released, read_given
+from versadp.learners.conversion import is_released, read_given
+from versadp.learners.learner import Classifier, Regressor
 from versadp.learners.penalised import Penalty
 from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared, as_loss
 

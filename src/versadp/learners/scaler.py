@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from versadp.describing.describe import describe
 from versadp.errors import EstimationError, ParameterError
 from versadp.fitting.source import is_number
-from versadp.learners.inputs import Carried, numbers_at, read_given
+from versadp.learners.conversion import Carried, numbers_at, read_given
 from versadp.release.mechanism import Mechanism
 from versadp.schema import Bounded, Schema
 

@@ -3,8 +3,8 @@
     mean over records of  sum_p w_p g(y_p, f(x_p))       has expectation  mean of g(y, f(x)) at the true records
 
 for any predictor f that does not depend on the noise of these records. The signed points are those of
-`Release.augment`; several wide windows have too many, and use points that all records share (`shared.py`). A score on
-the records to which f was fitted is too good, as with any data; cross-validate.
+`Release.augment`; several wide windows have too many, and use points that all records share (`shared_points.py`). A
+score on the records to which f was fitted is too good, as with any data; cross-validate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.fitting.source import values_of
-from versadp.learners.inputs import Carried, read_given
+from versadp.learners.conversion import Carried, read_given
 from versadp.learners.metrics import (
     TWO_CLASSES,
     Means,
@@ -28,7 +28,7 @@ from versadp.learners.metrics import (
     mean_score,
     signed_auc,
 )
-from versadp.learners.shared import chosen, shareable
+from versadp.learners.shared_points import chosen, shareable
 from versadp.release.frame import LOT_ROWS
 from versadp.release.path.table import build_frame
 from versadp.release.release import Release
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.inputs import Array
-    from versadp.learners.inputs import Given
-    from versadp.learners.shared import Shared
+    from versadp.learners.conversion import Given
+    from versadp.learners.shared_points import Shared
 
 
 def corrected_score(

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from versadp.errors import ParameterError, near
-from versadp.losses.base import IndexLoss, saved_as
+from versadp.losses.categorical import Multinomial, Share
 from versadp.losses.check import Check
 from versadp.losses.hinge import Hinge
 from versadp.losses.huber import Huber
+from versadp.losses.index_loss import IndexLoss, saved_as
 from versadp.losses.logistic import Logistic
 from versadp.losses.poisson import Poisson
-from versadp.losses.record import Custom, Mean, Quantile, RecordLoss
-from versadp.losses.several import Multinomial, Share
+from versadp.losses.record_loss import Custom, Mean, Quantile, RecordLoss
 from versadp.losses.squared import Squared
 
 __all__ = [

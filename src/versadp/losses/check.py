@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss, zeros
 from versadp.losses.corrected_tables import Kink, need_exact_rate
+from versadp.losses.index_loss import IndexLoss, zeros
 from versadp.losses.smoothing import of_line, of_residuals, step
 from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
 
 
 class Check(IndexLoss):

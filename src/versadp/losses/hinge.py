@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, saved_as, zeros
 from versadp.losses.corrected_tables import Kink, need_exact_rate
+from versadp.losses.index_loss import IndexLoss, saved_as, zeros
 from versadp.losses.smoothing import step
 
 if TYPE_CHECKING:

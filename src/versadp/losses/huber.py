@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss, zeros
 from versadp.losses.corrected_tables import Closed, need_exact_rate
+from versadp.losses.index_loss import IndexLoss, zeros
 
 if TYPE_CHECKING:
     from versadp.inputs import Array

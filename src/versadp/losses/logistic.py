@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, saved_as, still_says
 from versadp.losses.corrected_tables import FAR, GRID, Closed
+from versadp.losses.index_loss import IndexLoss, saved_as, still_says
 from versadp.losses.quadrature import by_rule, few
 from versadp.losses.response_law import Bernoulli
 

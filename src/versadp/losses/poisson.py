@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import DataError, ParameterError
-from versadp.losses.base import IndexLoss, saved_as, still_says
 from versadp.losses.expansion import Expansion
+from versadp.losses.index_loss import IndexLoss, saved_as, still_says
 from versadp.losses.response_law import LARGEST_INDEX, Counts
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
-    from versadp.losses.base import IndexLoss
+    from versadp.losses.index_loss import IndexLoss
 
     Rule = tuple[Array, Array]
 

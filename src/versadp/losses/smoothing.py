@@ -4,10 +4,10 @@
 
 for m records and p coefficients; s is the scale of the residuals and c = 4 for losses of the residual, s = 1 and c = 6
 for margins, whose kinks lie at an index of about 1. The bias is O(h^4); `docs/theory/efficient.md` compares it with the
-standard error. With a pilot regression (`line.py`), s is the scale of its residuals around the quantile, and m the
-effective number of records. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds 1.5 s, by the larger
-of 1.5 s and h. In the tails, where records are fewer, the bandwidth of the curvature is (0.25/(tau (1 - tau)))^0.4
-times as wide; that of the score is not, since densities bend there and the bias would show.
+standard error. With a pilot regression (`pilot_line.py`), s is the scale of its residuals around the quantile, and m
+the effective number of records. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds 1.5 s, by the
+larger of 1.5 s and h. In the tails, where records are fewer, the bandwidth of the curvature is (0.25/(tau (1 -
+tau)))^0.4 times as wide; that of the score is not, since densities bend there and the bias would show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from versadp.losses.starts import robust, spread
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
 
 # bandwidth of the curvature in multiples of h, and its cap in multiples of s: standard errors vary by 19% in place of
 # 26% with h, and 3 h would be off by 10% for skewed errors (docs/theory/efficient.md)
@@ -79,7 +79,7 @@ def of_line(line: Line, factor: float = 1.0, tau: float = 0.5) -> tuple[float, f
 
     Examples
     --------
-    >>> from versadp.losses.line import Line
+    >>> from versadp.losses.pilot_line import Line
     >>> y = np.random.default_rng(0).normal(size=1000)
     >>> h, window = of_line(Line.plain(np.ones((1000, 1)), y))
     >>> round(h, 2), round(window / h, 2)

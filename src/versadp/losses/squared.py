@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, still_says, zeros
 from versadp.losses.expansion import Expansion
+from versadp.losses.index_loss import IndexLoss, still_says, zeros
 from versadp.losses.response_law import Normal
 from versadp.losses.starts import least_squares
 

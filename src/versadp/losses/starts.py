@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.inputs import Array
-    from versadp.losses.base import IndexLoss
+    from versadp.losses.index_loss import IndexLoss
 
 # ratio of the sd of residuals to their quartile scale from which least absolute deviations are used: chosen; both are
 # starts in the same basin, and without outliers the ratio is below 2 (Laplace 1.4, t with 3 degrees of freedom 1.5)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss
+from versadp.losses.index_loss import IndexLoss
 from versadp.losses.logistic import Logistic
 from versadp.losses.poisson import Poisson
 from versadp.losses.squared import Squared

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses.record import RecordLoss
+from versadp.losses.record_loss import RecordLoss
 
 if TYPE_CHECKING:
     from versadp.inputs import Array

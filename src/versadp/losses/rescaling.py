@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss, still_says
+from versadp.losses.index_loss import IndexLoss, still_says
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
 
 
 @dataclass(frozen=True)

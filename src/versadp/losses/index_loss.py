@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from versadp.inputs import Array
     from versadp.losses.expansion import Expansion
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
     from versadp.losses.response_law import ResponseLaw
 
     Predict = Callable[..., Array]
@@ -163,7 +163,7 @@ class IndexLoss(ABC):
 
     def in_units(self, unit: float) -> IndexLoss:
         """Return the same loss, up to a factor, for an index and a response that were divided by `unit`."""
-        from versadp.losses.units import in_units
+        from versadp.losses.rescaling import in_units
 
         return in_units(self, unit)
 

@@ -1,4 +1,9 @@
-"""Table of several fits: one column per fit, one row per coefficient, footer with sample size and privacy."""
+"""Tables of several fits, `summary_col` and those of maketables: one column per fit, one row per coefficient.
+
+Both have rows of privacy unit, epsilon and delta. maketables, `ETable([res1, res2])`, reads the attributes of
+`Publishing`; it takes an object with `params`, `bse` and `pvalues` for results of statsmodels before it looks for them,
+hence `Published`, which has nothing else, for `ETable([res.to_maketables()])`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,93 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.inference.results import Results
+from versadp.inference.estimates import Estimates
 from versadp.inference.styles import as_style, columns, html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from versadp.inference.arrays import NamedArray
+    from versadp.inference.results import Results
+
 _CALL = 'summary_col([result1, result2], names=["small", "large"])'
-_FACTS = ("privacy unit", "epsilon", "delta")
+_FACTS = {"privacy_unit": "privacy unit", "epsilon": "epsilon", "delta": "delta"}
+
+
+class Publishing:
+    """Attributes that maketables reads of results."""
+
+    @property
+    def _told(self) -> Any:
+        """The results."""
+        return self
+
+    @property
+    def __maketables_coef_table__(self) -> Any:
+        """The coefficients as a pandas DataFrame with the columns b, se, t, p and intervals."""
+        import pandas as pd
+
+        this = self._told
+        columns: dict[str, NamedArray] = {"b": this.params, "se": this.bse, "t": this.zvalues, "p": this.pvalues}
+        table = {key: np.asarray(values) for key, values in columns.items()}
+        for level in (95, 90):
+            table[f"ci{level}l"], table[f"ci{level}u"] = np.asarray(this.conf_int(level / 100)).T
+        return pd.DataFrame(table, index=pd.Index(list(this.names), name="Coefficient"))
+
+    def __maketables_stat__(self, key: str) -> Any:
+        """Return a statistic by its key, None if there is none."""
+        this = self._told
+        if key in _FACTS:
+            return self._told.header.get(_FACTS[key])
+        known = {
+            "N": this.nobs,
+            "loss": this.loss,
+            "outcome": str(this.outcome),
+            "se_type": this.header.get("covariance", "robust"),
+        }
+        return known.get(key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        """The response."""
+        return (self._told.formula or "").partition("~")[0].strip() or "a loss of whole records"
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        """The keys of the rows below the coefficients."""
+        return ["N", "loss", "se_type", *_FACTS]
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        """The labels of the rows below the coefficients."""
+        return {"N": "records", "loss": "loss", "se_type": "standard errors", "outcome": "outcome"} | _FACTS
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        """The type of the covariance estimator."""
+        clustered = self._told.header.get("covariance", "")
+        return (
+            {"vcov_type": "CRV1", "clustervar": clustered.rpartition(" ")[2]} if clustered else {"vcov_type": "robust"}
+        )
+
+
+class Published(Publishing):
+    """Results with the attributes of maketables only.
+
+    Examples
+    --------
+    >>> from versadp.inference import Results
+    >>> res = Results([0.5], [[0.01]], ("age",), "converged", 1000, loss="squared", method="efficient")
+    >>> float(res.to_maketables().__maketables_coef_table__.loc["age", "b"])
+    0.5
+    """
+
+    def __init__(self, results: Any) -> None:
+        self._results = results
+
+    @property
+    def _told(self) -> Any:
+        return self._results
 
 
 class SideBySide:
@@ -65,6 +149,7 @@ def summary_col(
 
     Examples
     --------
+    >>> from versadp.inference import Results
     >>> one = Results([1.0, 0.5], [[0.04, 0.0], [0.0, 0.01]], ("Intercept", "age"), "converged", 1000,
     ...               loss="squared", method="efficient", header={"privacy unit": "record", "epsilon": "4"})
     >>> two = Results([1.1], [[0.04]], ("Intercept",), "converged", 1000, loss="squared", method="efficient")
@@ -92,8 +177,8 @@ def summary_col(
 
 def _columns(results: Any, names: Sequence[str] | None) -> tuple[list[Results], list[str]]:
     """Return the fits and the headings of their columns, checked."""
-    fits = [results] if isinstance(results, Results) else list(results)
-    if not fits or not all(isinstance(fit, Results) for fit in fits):
+    fits: list[Any] = [results] if isinstance(results, Estimates) else list(results)
+    if not fits or not all(isinstance(fit, Estimates) for fit in fits):
         raise ParameterError("summary_col needs a list of results of fits", hint=_CALL)
     heads = [f"({k + 1})" for k in range(len(fits))] if names is None else list(map(str, names))
     if len(heads) != len(fits) or len(set(heads)) < len(heads):
@@ -103,7 +188,7 @@ def _columns(results: Any, names: Sequence[str] | None) -> tuple[list[Results], 
 
 def _footer(fit: Results) -> dict[str, str]:
     about = {"records": f"{fit.nobs:,}", "loss": fit.loss, "outcome": str(fit.outcome)}
-    return about | {fact: fit.header[fact] for fact in _FACTS if fact in fit.header}
+    return about | {fact: fit.header[fact] for fact in _FACTS.values() if fact in fit.header}
 
 
 def _rows(heads: list[str], columns: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from versadp.inputs import Array
-    from versadp.losses.base import IndexLoss
+    from versadp.losses.index_loss import IndexLoss
 
 
 class RecordLoss(ABC):

@@ -27,7 +27,7 @@ from versadp.fitting.problem import public_levels
 from versadp.fitting.source import values_of
 from versadp.formula.expression import quote
 from versadp.learners import noiseless
-from versadp.learners.inputs import Carried, Given, is_released, numbers_at, read_given
+from versadp.learners.conversion import Carried, Given, is_released, numbers_at, read_given
 from versadp.learners.penalised import Penalty, fit_penalised
 from versadp.release.release import Release
 from versadp.schema import Categorical
