@@ -279,7 +279,7 @@ def test_dates_are_dates():
     assert row["std_error"] == pytest.approx(own.mean.error)
 
 
-def test_a_spread_that_noise_hides_is_not_told():
+def test_insignificant_standard_deviation_is_not_estimated():
     rng = np.random.default_rng(4)
     frame = {"x": 0.5 + 0.001 * rng.normal(size=500), "y": rng.random(500)}
     rel = released({"x": Bounded(0, 1), "y": Bounded(0, 1)}, {("x", "y"): ZeroInflated(1.0, 0.1)}, frame)
@@ -292,7 +292,7 @@ def test_a_spread_that_noise_hides_is_not_told():
     assert "nan" not in found.summary()
 
 
-def test_what_a_block_does_not_tell_is_said():
+def test_notes_name_quantities_without_an_estimate():
     values = np.linspace(0, 1, 300)
     rel = released(
         {"x": Bounded(0, 1), "y": Bounded(0, 1)},
@@ -322,7 +322,7 @@ def test_histograms_add_up_and_densities_integrate():
     assert found["region"].histogram is None
 
 
-def test_cells_are_as_fine_as_noise_lets_anyone_tell():
+def test_histogram_cells_are_joined_until_significant():
     """A window of half a range shows no thirty-two cells, and its shares would be noise; a light one does."""
     x = np.clip(np.random.default_rng(8).normal(50, 15, 20_000), 0, 100)
     cells = []

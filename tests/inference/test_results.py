@@ -172,7 +172,7 @@ def test_an_outcome_speaks_for_itself(outcome):
 
 
 @pytest.mark.parametrize("outcome", ["indefinite", Outcome.ITERATIONS])
-def test_nothing_of_what_the_solver_was_left_with_is_kept(outcome):
+def test_last_iterate_of_a_failed_fit_is_not_kept(outcome):
     left = {"params": [1.25, 9.75, np.nan], "cov": np.full((3, 3), 8.25)}
     res = make(outcome=outcome, **left)
     everything = repr(vars(res)) + repr(res.to_dict()) + repr(pickle.dumps(res)) + str(res.summary())
@@ -213,7 +213,7 @@ def test_nothing_of_what_the_solver_was_left_with_is_kept(outcome):
         ({"design": Terms(("a",), ((),))}, ParameterError, "different names"),
     ],
 )
-def test_what_cannot_be_results(changes, error, words):
+def test_invalid_results_are_refused(changes, error, words):
     with pytest.raises(error, match=words):
         make(**changes)
 

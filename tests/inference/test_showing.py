@@ -95,7 +95,7 @@ def test_results_from_a_file_are_drawn_without_the_naive_ones():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["corrected"]
 
 
-def test_maketables_finds_what_it_asks_for(result):
+def test_maketables_reads_the_attributes_of_results(result):
     assert not hasattr(result.to_maketables(), "params")  # by which maketables takes it for statsmodels'
     table = result.to_maketables().__maketables_coef_table__
     pd.testing.assert_frame_equal(table, result.__maketables_coef_table__)

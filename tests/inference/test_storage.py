@@ -100,7 +100,7 @@ def test_levels_and_classes_are_saved_and_checked(tmp_path):
     assert Results.from_dict(old).classes == ()
 
 
-def test_what_was_taken_off_is_saved_and_checked(tmp_path):
+def test_bias_is_saved_and_checked(tmp_path):
     given = {"loss": "squared", "method": "efficient", "bias": {"x": 0.02}}
     result = Results([0.1, 0.2], np.eye(2), ("1", "x"), "converged", 9, **given)
     result.save(tmp_path / "results.json")
@@ -155,7 +155,7 @@ def weak(**changes):
     return make(**({"outcome": "weak", "params": [1.0, 9.75, np.nan], "cov": None, "trust": trust} | changes))
 
 
-def test_a_weak_fit_has_sets_and_only_estimates_that_can_be_seen(tmp_path):
+def test_weak_fit_has_score_sets_and_estimates_with_significant_curvature(tmp_path):
     res = weak()
     assert (res.converged, res.answered, res.outcome) == (False, True, "weak")
     assert np.asarray(res.params) == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)

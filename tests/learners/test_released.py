@@ -128,7 +128,7 @@ def test_classes_private_and_public(levels):
         assert abs(model.score(rel, "y") - np.mean(model.predict(people[["x"]]) == people["y"])) < 0.06
 
 
-def test_a_y_in_another_order_is_refused_where_it_can_be_seen():
+def test_response_in_another_order_is_refused():
     model = vdp.LogisticRegression(mechanism=MECH)
     whole = REL.frame.drop(columns="bought")
     with pytest.raises(DataError, match="sorted by a public hash"):
@@ -155,7 +155,7 @@ def test_rows_of_a_release_with_many_equal_rows_are_not_refused():
     refuse_another_order(released)
 
 
-def test_a_y_that_moved_with_its_rows_is_not_refused():
+def test_permuted_rows_are_not_refused():
     """A fifth of the rows, in any order, sorted by anything: no false alarm, however often."""
     whole = REL.frame.drop(columns="bought")
     rng = np.random.default_rng(0)
@@ -192,7 +192,7 @@ def test_a_column_that_a_scaler_touched_is_refused():
         vdp.LinearRegression(mechanism=window).fit(frame[["age", "income"]] * 1.01, frame["spent"])
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_inputs_of_learners_are_refused():
     model = vdp.LinearRegression(mechanism=MECH)
     with pytest.raises(DataError, match="does not know: 'squares'"):
         model.fit(X.assign(squares=X.age**2), SPENT)

@@ -33,7 +33,7 @@ def test_a_pipeline_is_the_same_fit_in_other_units(mech, to):
     assert np.allclose(center, truth, rtol=1e-12 if to == "bounds" else 0.15)
 
 
-def test_the_noise_does_not_get_lost_on_the_way():
+def test_scaled_columns_keep_their_mechanism():
     mech = MECHANISMS[0]
     frame = mech.release(PEOPLE, key=bytes(range(32))).frame
     X, y = frame[["age", "income"]], frame["y"]

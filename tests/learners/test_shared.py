@@ -184,7 +184,7 @@ def test_too_many_records_at_too_many_points_are_refused(monkeypatch):
         vdp.corrected_score(Line(), released(1), "number", metric="r2")
 
 
-def test_few_points_are_written_out_as_ever():
+def test_few_points_are_not_shared():
     assert shareable(MECH, ["a", "number"], 20) is None
     laplace = vdp.Mechanism(MECH.schema, scale=0.5, exact_rate=0.2)
     assert shareable(laplace, [*X, "number"], 20_000) is None

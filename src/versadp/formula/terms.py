@@ -56,7 +56,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.factors):
-            raise ParameterError("each coefficient needs one term")
+            raise ParameterError("names and terms differ in number", hint="give one term per coefficient")
         _ = self.expressions
 
     @cached_property

@@ -51,11 +51,11 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
         """Return a read-only copy of the values with names."""
         array = np.array(values, dtype=np.float64).view(cls)
         if array.ndim not in {1, 2} or len(array) != len(names):
-            raise ParameterError("a named array needs one name per row")
+            raise ParameterError("a named array needs one name per row", hint="give as many names as rows")
         if array.ndim == 2 and not columns and array.shape[1] == len(names):
             columns = names
         if columns and (array.ndim != 2 or array.shape[1] != len(columns)):
-            raise ParameterError("a named table needs one name per column")
+            raise ParameterError("a named table needs one name per column", hint="give as many as columns")
         array.names, array.columns = tuple(names), tuple(columns)
         array.flags.writeable = False
         return array

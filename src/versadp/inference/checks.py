@@ -47,9 +47,9 @@ def check_shape(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> 
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{what} must be numbers of shape {shape}") from None
+        raise ParameterError(f"{what} must be numbers of shape {shape}", hint="give an array of floats") from None
     if array.shape != shape:
-        raise ParameterError(f"{what} must be numbers of shape {shape}, not {array.shape}")
+        raise ParameterError(f"{what} must be numbers of shape {shape}, not {array.shape}", hint="one per coefficient")
     return array
 
 
@@ -157,9 +157,9 @@ def read_terms(design: Any, names: tuple[str, ...]) -> Terms | None:
     if terms is None:
         return None
     if not isinstance(terms, Terms):
-        raise ParameterError("a design must be Terms, or have them as `terms`")
+        raise ParameterError("a design must be Terms, or have them as `terms`", hint="use versadp.inference.Terms")
     if terms.names != names:
-        raise ParameterError("the design and the coefficients have different names")
+        raise ParameterError("the design and the coefficients have different names", hint=f"names: {', '.join(names)}")
     return terms
 
 
@@ -168,5 +168,5 @@ def check_offset(offset: Any) -> str | None:
     if offset is None:
         return None
     if not isinstance(offset, str):
-        raise ParameterError("the offset of results must be text")
+        raise ParameterError("the offset of results must be text", hint="an expression such as 'np.log(time)'")
     return parse_expression(offset).text

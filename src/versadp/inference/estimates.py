@@ -112,7 +112,9 @@ class Estimates:
             offset=check_offset(self.offset),
         )
         if (self.link.name == "softmax") != bool(self.classes) or len(names) % max(len(self.classes) - 1, 1):
-            raise ParameterError("probabilities of classes need one coefficient per term and class but the reference")
+            raise ParameterError(
+                "classes and coefficients do not match", hint="one coefficient per term and class except the reference"
+            )
 
     def _checked_params(self, names: tuple[str, ...]) -> NamedArray:
         """Return the estimates; NaN for coefficients of a weak fit whose curvature is not significant."""

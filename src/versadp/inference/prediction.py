@@ -142,7 +142,7 @@ class Link:
                 raise ParameterError(f"there is no link {link!r}", hint=f"choose from {known}, or give a function")
             return cls(link, LINKS[link])
         if not callable(link):
-            raise ParameterError("a link is a name or a function")
+            raise ParameterError("a link is a name or a function", hint=f"choose from {', '.join(LINKS)}")
         return cls(next((name for name, known in LINKS.items() if known is link), CUSTOM), link)
 
     def need(self) -> Function:

@@ -256,7 +256,6 @@ class Results(Publishing, Estimates):
         intercept : bool
             Whether to show the intercept.
         axes : matplotlib Axes, optional
-            A new figure by default.
         apart : bool
             Give each coefficient its own axis, for coefficients of different sizes, and return a figure.
         further : mapping of label to (estimates, ends of intervals), optional

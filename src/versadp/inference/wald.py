@@ -96,7 +96,7 @@ def _right(q: ArrayLike, rows: int) -> Array:
     except (TypeError, ValueError):
         right = np.array(np.nan)
     if right.shape not in {(), (1,), (rows,)} or not np.isfinite(right).all():
-        raise ParameterError(f"q must be a finite number, or {rows} of them, one per constraint")
+        raise ParameterError(f"q must be a finite number, or {rows} of them, one per constraint", hint=_HINT)
     return np.array(np.broadcast_to(right, rows))
 
 
@@ -160,5 +160,5 @@ def _side(text: str, names: tuple[str, ...]) -> tuple[Array, float]:
 
 def _inverse(number: float) -> float:
     if number == 0:
-        raise ParameterError("a constraint divides by zero")
+        raise ParameterError("a constraint divides by zero", hint=_HINT)
     return 1 / number

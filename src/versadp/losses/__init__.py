@@ -75,7 +75,9 @@ def register(kind: Kind) -> Kind:
     >>> del REGISTRY["median"]
     """
     if not (isinstance(kind, type) and issubclass(kind, IndexLoss)):
-        raise ParameterError(f"only subclasses of IndexLoss can be registered, not {kind!r}")
+        raise ParameterError(
+            f"{kind!r} is not a subclass of IndexLoss", hint="register the class of a loss of an index"
+        )
     known = REGISTRY.get(kind.name, kind)
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):  # the same class, defined again
         raise ParameterError(f"there is a loss {kind.name!r} already", hint="give yours a name of its own")

@@ -93,7 +93,9 @@ def _from_file(path: str | Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(inputs.file_bytes(path, MOST_BYTES).decode("utf-8"))
     except (OSError, ValueError) as problem:
-        raise ParameterError(f"cannot read the assumptions in {str(path)!r}: {problem}") from None
+        raise ParameterError(
+            f"cannot read the assumptions in {str(path)!r}: {problem}", hint="give a TOML file"
+        ) from None
 
 
 def _pair(names: Any) -> tuple[str, str]:

@@ -100,7 +100,9 @@ class Marginal:
         }
         left, rest = 1 - sum(known.values()), len(levels) - len(known)
         if left < -1e-9 or (not rest and left > 1e-6):
-            raise ParameterError(f"the shares of {self.name!r} must add up to 1")
+            raise ParameterError(
+                f"the shares of {self.name!r} must add up to 1", hint="leave one level out for the rest"
+            )
         self.levels = tuple(levels)
         ends = np.cumsum([known.get(level, max(left, 0.0) / max(rest, 1)) for level in levels])
         values = np.array(levels, dtype=object if isinstance(levels[0], str) else None)
@@ -128,7 +130,9 @@ class Marginal:
             raise ParameterError(f"unknown statement about {self.name!r}", hint=_EXAMPLE)
         if "quantiles" in stated:
             if len(stated) > 1:
-                raise ParameterError(f"state quantiles of {self.name!r}, or mean and sd, not both")
+                raise ParameterError(
+                    f"quantiles and moments of {self.name!r} are both stated", hint="state one of the two"
+                )
             return _through(self.name, stated["quantiles"])
         return self._by_moments(low, high, stated)
 
@@ -150,7 +154,8 @@ class Marginal:
         both = m * (1 - m) / v - 1
         if both <= 0:
             most = (high - low) * np.sqrt(m * (1 - m))
-            raise ParameterError(f"with a mean of {mean:g} between its bounds {self.name!r} has an sd below {most:g}")
+            said = f"with a mean of {mean:g} between its bounds {self.name!r} has an sd below {most:g}"
+            raise ParameterError(said, hint="state a smaller sd")
         from scipy.special import ndtr
 
         at = ndtr(np.linspace(-8, 8, TABLE_POINTS))  # betaincinv takes a second for 1e5 values
@@ -182,7 +187,7 @@ def _through(name: str, stated: Any) -> Quantiles:
     )
     p, q = (np.array(each) for each in zip(*pairs, strict=True))
     if (np.diff(q) < 0).any() or not np.isfinite(q).all():
-        raise ParameterError(f"quantiles of {name!r} must rise with their shares")
+        raise ParameterError(f"quantiles of {name!r} must increase with their shares", hint=_EXAMPLE)
     above = (q[-1] - q[-2]) / np.log((1 - p[-2]) / (1 - p[-1]))
     below = (q[1] - q[0]) / np.log(p[1] / p[0])
 

@@ -218,7 +218,7 @@ def rehearse(
             schema, epsilon=epsilon, delta=delta, unit=unit, shuffled=shuffled, noise=noise, exact_rate=exact_rate
         )
     else:
-        raise ParameterError("rehearse needs a Schema, or a Mechanism")
+        raise ParameterError("rehearse needs a Schema, or a Mechanism", hint="vdp.Schema.from_toml reads a file")
     people = make_people(mechanism.schema, formula, loss, Assumptions.read(assume))
     truth = people.raw()
     small = shuffled is not None and records < shuffled

@@ -167,7 +167,7 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
         )
     for name in assume.marginals:
         if name not in schema.columns:
-            raise ParameterError(f"there is no column {name!r} to state anything of")
+            raise ParameterError(f"there is no column {name!r}", hint=f"the schema has {', '.join(schema.columns)}")
     every = {name: Marginal(name, column, assume.marginals.get(name)) for name, column in schema.columns.items()}
     design = make_design(formula, schema, lambda name: every[name].levels if name in every else None)
     response = _response(design, schema)
@@ -206,7 +206,9 @@ def _response(design: Design, schema: Schema) -> str:
             hint="declare the transformed column in the schema",
         )
     if design.response == CODED and (design.outcome is None or len(set(design.outcome.values)) != 2):
-        raise ParameterError("a category as response needs two levels to be planned for")
+        raise ParameterError(
+            "a plan for a categorical response needs two levels", hint='compare one, as in I(region == "n") ~ age'
+        )
     assert design.response == PUBLIC or design.left.columns[0] in schema.private
     return str(design.left.columns[0])
 
@@ -219,7 +221,9 @@ def _root(names: tuple[str, ...], correlations: Mapping[tuple[str, str], float],
                 "how the response goes with columns is the model's business", hint="state coefficients"
             )
         if unknown := [name for name in pair if name not in names]:
-            raise ParameterError(f"there is no column {unknown[0]!r} to correlate")
+            raise ParameterError(
+                f"there is no column {unknown[0]!r} to correlate", hint=f"choose from {', '.join(names)}"
+            )
         i, j = (names.index(name) for name in pair)
         matrix[i, j] = matrix[j, i] = r
     try:
@@ -298,7 +302,7 @@ def _intercept(kind: str, u: Array, mean: float) -> float:
     from scipy.special import expit
 
     if not 0 < mean < 1:
-        raise ParameterError("the share of the second class must lie between 0 and 1")
+        raise ParameterError("the share of the second class must lie between 0 and 1", hint="state it so")
     return float(brentq(lambda b: expit(u + b).mean() - mean, -60 - u.max(), 60 - u.min()))
 
 
