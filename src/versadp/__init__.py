@@ -27,9 +27,15 @@ if TYPE_CHECKING:
     from versadp.fitting.fit import fit
     from versadp.fitting.update import update
     from versadp.inference import Results, summary_col
-    from versadp.learners.classifiers import LinearSVC, LogisticRegression
-    from versadp.learners.mestimator import MEstimator
-    from versadp.learners.regressors import HuberRegressor, LinearRegression, PoissonRegressor, QuantileRegressor
+    from versadp.learners.estimators import (
+        HuberRegressor,
+        LinearRegression,
+        LinearSVC,
+        LogisticRegression,
+        MEstimator,
+        PoissonRegressor,
+        QuantileRegressor,
+    )
     from versadp.learners.scaler import Scaler
     from versadp.learners.scoring import corrected_score, corrected_scorer
     from versadp.noise.words import fresh_key
@@ -60,13 +66,13 @@ _HOME = {
     "Mechanism": "versadp.release.mechanism",
     "Metadata": "versadp.release.folder.metadata",
     "Results": "versadp.inference",
-    "HuberRegressor": "versadp.learners.regressors",
-    "LinearRegression": "versadp.learners.regressors",
-    "LinearSVC": "versadp.learners.classifiers",
-    "LogisticRegression": "versadp.learners.classifiers",
-    "MEstimator": "versadp.learners.mestimator",
-    "PoissonRegressor": "versadp.learners.regressors",
-    "QuantileRegressor": "versadp.learners.regressors",
+    "HuberRegressor": "versadp.learners.estimators",
+    "LinearRegression": "versadp.learners.estimators",
+    "LinearSVC": "versadp.learners.estimators",
+    "LogisticRegression": "versadp.learners.estimators",
+    "MEstimator": "versadp.learners.estimators",
+    "PoissonRegressor": "versadp.learners.estimators",
+    "QuantileRegressor": "versadp.learners.estimators",
     "Scaler": "versadp.learners.scaler",
     "corrected_score": "versadp.learners.scoring",
     "corrected_scorer": "versadp.learners.scoring",

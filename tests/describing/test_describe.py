@@ -279,7 +279,7 @@ def test_dates_are_dates():
     assert row["std_error"] == pytest.approx(own.mean.error)
 
 
-def test_a_spread_that_noise_hides_is_not_told():
+def test_insignificant_standard_deviation_is_not_estimated():
     rng = np.random.default_rng(4)
     frame = {"x": 0.5 + 0.001 * rng.normal(size=500), "y": rng.random(500)}
     rel = released({"x": Bounded(0, 1), "y": Bounded(0, 1)}, {("x", "y"): ZeroInflated(1.0, 0.1)}, frame)
@@ -288,11 +288,11 @@ def test_a_spread_that_noise_hides_is_not_told():
     assert found["x"].sd.low == 0
     assert 0.001 <= found["x"].sd.high <= 0.5
     assert (found.correlation("x", "y").low, found.correlation("y", "x").high) == (-1, 1)
-    assert "x: its spread cannot be told from none" in found.summary()
+    assert "x: its standard deviation is not significant" in found.summary()
     assert "nan" not in found.summary()
 
 
-def test_what_a_block_does_not_tell_is_said():
+def test_notes_name_quantities_without_an_estimate():
     values = np.linspace(0, 1, 300)
     rel = released(
         {"x": Bounded(0, 1), "y": Bounded(0, 1)},
@@ -300,8 +300,8 @@ def test_what_a_block_does_not_tell_is_said():
         {"x": values, "y": values},
     )
     found = vdp.describe(rel)
-    assert "x: its noise has no moments" in " ".join(found.notes)
-    assert "y: its quantiles take values to lie evenly in each of 64 cells" in " ".join(found.notes)
+    assert "x: no moments, as its noise has no" in " ".join(found.notes)
+    assert "y: quantiles assume a uniform distribution within each of 64 cells" in " ".join(found.notes)
     assert not found["x"].quantiles[0.5].told
     assert (found["x"].quantiles[0.5].low, found["x"].quantiles[0.5].high) == (0, 1)
     assert found["y"].mean.told
@@ -322,7 +322,7 @@ def test_histograms_add_up_and_densities_integrate():
     assert found["region"].histogram is None
 
 
-def test_cells_are_as_fine_as_noise_lets_anyone_tell():
+def test_histogram_cells_are_joined_until_significant():
     """A window of half a range shows no thirty-two cells, and its shares would be noise; a light one does."""
     x = np.clip(np.random.default_rng(8).normal(50, 15, 20_000), 0, 100)
     cells = []
@@ -452,8 +452,8 @@ def test_numbers_whose_missing_values_are_private_have_quantiles_and_histograms(
     lost = rng.random(n) < (0.2 if gone == "at random" else np.where(x > 55, 0.6, 0.1))
     there = x[~lost]
     schema = vdp.Schema({"x": Bounded(0, 100, nullable=True)})
-    described = vdp.describe(vdp.calibrate(schema, epsilon=4).release(pd.DataFrame({"x": np.where(lost, np.nan, x)})))
-    found = described["x"]
+    people = pd.DataFrame({"x": np.where(lost, np.nan, x)})
+    found = vdp.describe(vdp.calibrate(schema, epsilon=4).release(people, key=bytes(range(32))))["x"]
     for tau, each in found.quantiles.items():  # five standard errors, and half a cell of 64
         assert abs(each.value - np.quantile(there, tau)) < 5 * each.error + 0.8
     drawn = found.histogram.joined(found.histogram.share.size // 4)  # four cells

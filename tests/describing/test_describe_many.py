@@ -10,10 +10,9 @@ from click.testing import CliRunner
 
 import versadp as vdp
 from versadp.cli import main
-from versadp.describing import levels
+from versadp.describing.column import SHOWN
 from versadp.describing.layout import MOST_CORRELATED, Layout
-from versadp.describing.levels import undo_levels
-from versadp.describing.statistics import SHOWN
+from versadp.describing.level_counts import MOST_DENSE, undo_levels
 from versadp.noise import Response, Window
 from versadp.schema import Bounded, Categorical, Public
 
@@ -84,13 +83,13 @@ def test_the_picture_of_many_levels_shows_the_frequent_ones():
 
 
 def test_own_noise_on_many_levels_is_not_undone_by_a_matrix(monkeypatch):
-    names = [f"{number}" for number in range(levels.MOST_DENSE + 1)]
+    names = [f"{number}" for number in range(MOST_DENSE + 1)]
     release = released({"post": Categorical(names)}, {"post": Response(0.9)}, {"post": names})
     monkeypatch.setattr(type(release.mechanism.blocks[0]), "lattice", lambda _block, _column: None)
     monkeypatch.setattr(type(release.mechanism.blocks[0]), "points", None)  # never asked
     described = vdp.describe(release)
     assert not any(each.told for each in described["post"].shares.values())
-    assert "post: its noise tells nothing of its levels" in described.notes
+    assert "post: its noise hides its levels completely" in described.notes
 
 
 def many(count):
@@ -108,9 +107,9 @@ def test_correlations_of_too_many_numbers_are_left_out_with_a_sentence():
     release = many(MOST_CORRELATED + 1)
     described = vdp.describe(release)
     assert described.correlations.shape == (0, 0)
-    sentence = f"correlations of {MOST_CORRELATED + 1} numbers are left out, at most {MOST_CORRELATED} have them"
+    sentence = f"no correlations of {MOST_CORRELATED + 1} numbers: choose at most {MOST_CORRELATED} columns"
     assert any(sentence in note for note in described.notes)
-    with pytest.raises(vdp.errors.NoSuchName, match="are left out") as problem:
+    with pytest.raises(vdp.errors.NoSuchName, match="choose at most") as problem:
         described.correlation("x1", "x9")
     assert "columns=['x1', 'x9']" in problem.value.hint
     fewer = vdp.describe(release, columns=[f"x{number}" for number in range(MOST_CORRELATED)])

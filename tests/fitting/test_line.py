@@ -14,7 +14,7 @@ from versadp.estimation.start import nearest_rows
 from versadp.fitting.line import corrected_line
 from versadp.fitting.models import make_problem
 from versadp.losses import Check
-from versadp.losses.line import Line
+from versadp.losses.pilot_line import Line
 from versadp.losses.smoothing import of_line
 from versadp_bench.coverage.regimes.hard import ROWS
 

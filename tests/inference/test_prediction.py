@@ -78,7 +78,7 @@ def test_data_that_do_not_fit(data, words):
 
 
 def test_fits_that_do_not_predict():
-    with pytest.raises(ParameterError, match="no linear predictor"):
+    with pytest.raises(ParameterError, match="without a linear predictor"):
         make(predict_link=None).predict(DATA)
     with pytest.raises(ParameterError, match="no formula"):
         make(design=None).predict(DATA)
@@ -116,7 +116,7 @@ def test_predictions_from_a_file(tmp_path):
     res = make(predict_link=np.tanh)
     res.save(tmp_path / "fit.json")
     assert Results.load(tmp_path / "fit.json") == res
-    with pytest.raises(ParameterError, match="a file does not hold"):
+    with pytest.raises(ParameterError, match="which is not saved"):
         Results.load(tmp_path / "fit.json").predict(DATA)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(res)).predict(DATA), res.predict(DATA))
 

@@ -7,7 +7,7 @@ import pytest
 
 from versadp.errors import EstimationError, ParameterError
 from versadp.inference import Results
-from versadp.inference.storage import SavedResults
+from versadp.inference.saved_results import SavedResults
 
 AT = {"Intercept": ([-1.0, 1.0, 4.0], [-4.0, 0.0, 4.0]), "age": ([-2.0, 0.5, 3.0], [-4.0, 0.0, 2.5])}
 
@@ -25,19 +25,19 @@ def test_profiles_are_shown_unless_standard_errors_are_asked_for():
     assert low < 1 < high
     assert high - 1 > 1 - low  # as its likelihood bends
     assert np.isfinite(ours.conf_int(0.95)["age"]).all()
-    assert "would end up to" in str(ours.summary())
+    assert "Wald intervals would differ by up to" in str(ours.summary())
     assert ours.conf_int(0.99)["age"][1] == np.inf
     text = str(ours.summary(0.99))
     assert "inf" in text
-    assert "no value on that side can be told from the truth" in text
+    assert "no value on that side can be rejected" in text
 
 
-def test_an_end_that_there_is_not_is_said_to_be_none():
+def test_summary_notes_an_unbounded_profile_interval():
     ours = results(profiles=AT | {"age": ([-2.0, 0.5, 3.0], [-4.0, 0.0, 1.0])})
-    assert "standard errors would give ends where there are none" in str(ours.summary())
+    assert "Wald intervals would be bounded where these are not" in str(ours.summary())
 
 
-def test_profiles_are_asked_for_once_and_when_they_are_wanted():
+def test_profiles_are_computed_once_on_demand():
     asked = []
 
     def profiles():
@@ -80,7 +80,7 @@ def test_files_keep_profiles_and_say_where_there_are_none(tmp_path):
         [],
     ],
 )
-def test_a_file_whose_profiles_are_none_is_refused(spoiled):
+def test_file_with_invalid_profiles_is_refused(spoiled):
     data = json.loads(json.dumps(results(profiles=AT).to_dict() | {"profiles": spoiled}))
     with pytest.raises(ParameterError):
         Results(**SavedResults.from_dict(data).arguments())

@@ -172,7 +172,7 @@ def test_an_outcome_speaks_for_itself(outcome):
 
 
 @pytest.mark.parametrize("outcome", ["indefinite", Outcome.ITERATIONS])
-def test_nothing_of_what_the_solver_was_left_with_is_kept(outcome):
+def test_last_iterate_of_a_failed_fit_is_not_kept(outcome):
     left = {"params": [1.25, 9.75, np.nan], "cov": np.full((3, 3), 8.25)}
     res = make(outcome=outcome, **left)
     everything = repr(vars(res)) + repr(res.to_dict()) + repr(pickle.dumps(res)) + str(res.summary())
@@ -193,8 +193,8 @@ def test_nothing_of_what_the_solver_was_left_with_is_kept(outcome):
         ({"params": [1, 2, np.inf]}, EstimationError, "not finite"),
         ({"params": [1, 2]}, ParameterError, "shape"),
         ({"params": ["a", "b", "c"]}, ParameterError, "shape"),
-        ({"names": ("a", "a", "b")}, ParameterError, "differ"),
-        ({"names": (), "params": []}, ParameterError, "differ"),
+        ({"names": ("a", "a", "b")}, ParameterError, "repeated"),
+        ({"names": (), "params": []}, ParameterError, "repeated"),
         ({"effective_n": np.nan}, EstimationError, r"effective_n must be a number in \[0, inf\)"),
         ({"effective_n": "many"}, EstimationError, "effective_n"),
         ({"effective_n": True}, EstimationError, "effective_n"),
@@ -213,7 +213,7 @@ def test_nothing_of_what_the_solver_was_left_with_is_kept(outcome):
         ({"design": Terms(("a",), ((),))}, ParameterError, "different names"),
     ],
 )
-def test_what_cannot_be_results(changes, error, words):
+def test_invalid_results_are_refused(changes, error, words):
     with pytest.raises(error, match=words):
         make(**changes)
 

@@ -8,7 +8,7 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import MissingExtraError, NoSuchName, ParameterError
-from versadp.inference.named import NamedArray
+from versadp.inference.arrays import NamedArray
 from versadp_tests.inference_cases import make
 
 
@@ -47,7 +47,7 @@ def test_a_labelled_table_has_names_along_both_sides():
     assert list(table.to_pandas().columns) == ["lower", "upper"]
     assert str(table).splitlines()[0].split() == ["lower", "upper"]
     assert "<td>4</td>" in table._repr_html_()
-    with pytest.raises(ParameterError, match="one name a column"):
+    with pytest.raises(ParameterError, match="one name per column"):
         NamedArray([[1.0, 2.0]], "a", ("lower",))
 
 
@@ -95,7 +95,7 @@ def test_results_from_a_file_are_drawn_without_the_naive_ones():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["corrected"]
 
 
-def test_maketables_finds_what_it_asks_for(result):
+def test_maketables_reads_the_attributes_of_results(result):
     assert not hasattr(result.to_maketables(), "params")  # by which maketables takes it for statsmodels'
     table = result.to_maketables().__maketables_coef_table__
     pd.testing.assert_frame_equal(table, result.__maketables_coef_table__)

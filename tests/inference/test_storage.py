@@ -11,8 +11,9 @@ from versadp.errors import EstimationError, ParameterError
 from versadp.estimation import Curve, ScoreSet
 from versadp.formula.terms import Terms
 from versadp.inference import Results
-from versadp.inference.storage import SavedResults
-from versadp.inference.trust import SpecificationTest, Trust
+from versadp.inference.chi_square import SpecificationTest
+from versadp.inference.saved_results import SavedResults
+from versadp.inference.trust import Trust
 from versadp_tests.inference_cases import make
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())["results"]
@@ -99,7 +100,7 @@ def test_levels_and_classes_are_saved_and_checked(tmp_path):
     assert Results.from_dict(old).classes == ()
 
 
-def test_what_was_taken_off_is_saved_and_checked(tmp_path):
+def test_bias_is_saved_and_checked(tmp_path):
     given = {"loss": "squared", "method": "efficient", "bias": {"x": 0.02}}
     result = Results([0.1, 0.2], np.eye(2), ("1", "x"), "converged", 9, **given)
     result.save(tmp_path / "results.json")
@@ -154,7 +155,7 @@ def weak(**changes):
     return make(**({"outcome": "weak", "params": [1.0, 9.75, np.nan], "cov": None, "trust": trust} | changes))
 
 
-def test_a_weak_fit_has_sets_and_only_estimates_that_can_be_seen(tmp_path):
+def test_weak_fit_has_score_sets_and_estimates_with_significant_curvature(tmp_path):
     res = weak()
     assert (res.converged, res.answered, res.outcome) == (False, True, "weak")
     assert np.asarray(res.params) == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)

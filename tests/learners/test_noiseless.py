@@ -146,7 +146,7 @@ def test_any_loss():
     assert np.allclose(np.append(intercept, coef), pair(vdp.PoissonRegressor().fit(X, COUNT)), **CLOSE)
 
 
-def test_a_function_of_ones_own():
+def test_user_defined_function_without_noise():
     def median(x, theta):
         return abs(x[:, -1] - theta[0])
 

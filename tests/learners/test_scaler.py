@@ -33,11 +33,11 @@ def test_a_pipeline_is_the_same_fit_in_other_units(mech, to):
     assert np.allclose(center, truth, rtol=1e-12 if to == "bounds" else 0.15)
 
 
-def test_the_noise_does_not_get_lost_on_the_way():
+def test_scaled_columns_keep_their_mechanism():
     mech = MECHANISMS[0]
     frame = mech.release(PEOPLE, key=bytes(range(32))).frame
     X, y = frame[["age", "income"]], frame["y"]
-    with pytest.raises(ParameterError, match="does not know of it"):
+    with pytest.raises(ParameterError, match="other estimators would ignore"):
         make_pipeline(vdp.Scaler(mech), linear_model.LinearRegression()).fit(X, y)
     with pytest.raises(ParameterError, match="another mechanism"):
         make_pipeline(vdp.Scaler(mech), vdp.LinearRegression(mechanism=MECHANISMS[1])).fit(X, y)
@@ -45,7 +45,7 @@ def test_the_noise_does_not_get_lost_on_the_way():
         vdp.Scaler(mech).fit(X / 2, y)
     with pytest.raises(ParameterError, match="needs a mechanism"):
         vdp.Scaler().fit(X, y)
-    with pytest.raises(ParameterError, match="knows no 'range'"):
+    with pytest.raises(ParameterError, match="no option to='range'"):
         vdp.Scaler(mech, to="range").fit(X, y)
 
 

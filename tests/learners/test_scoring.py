@@ -116,7 +116,7 @@ def test_what_cannot_be_scored_is_refused():
         vdp.corrected_score(machine, labels, "label", metric="neg_log_loss")
 
 
-def test_a_score_of_ones_own():
+def test_user_defined_metric():
     release = releases("number", private=False)[0]
     options = {"draws": 3, "return_std": True}
     own = vdp.corrected_score(MODELS["number"], release, "number", metric=lambda y, f: -abs(y - f) / 2, **options)

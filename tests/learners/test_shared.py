@@ -11,8 +11,8 @@ from scipy.special import expit, xlogy
 import versadp as vdp
 from versadp.correction.projection import Projection
 from versadp.errors import DataError, ParameterError
-from versadp.learners import shared as module
-from versadp.learners.shared import Shared, chosen, shareable
+from versadp.learners import shared_points as module
+from versadp.learners.shared_points import Shared, chosen, shareable
 from versadp.noise import Window
 
 LIMIT = 5.0  # standard errors of the mean over replications: by chance 6e-7 each
@@ -179,12 +179,12 @@ def test_scores_that_are_not_smooth_are_refused_with_a_reason(model, metric, res
 
 
 def test_too_many_records_at_too_many_points_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "PAIRS", 1000)
+    monkeypatch.setattr(module, "MOST_EVALUATIONS", 1000)
     with pytest.raises(DataError, match="records at"):
         vdp.corrected_score(Line(), released(1), "number", metric="r2")
 
 
-def test_few_points_are_written_out_as_ever():
+def test_few_points_are_not_shared():
     assert shareable(MECH, ["a", "number"], 20) is None
     laplace = vdp.Mechanism(MECH.schema, scale=0.5, exact_rate=0.2)
     assert shareable(laplace, [*X, "number"], 20_000) is None

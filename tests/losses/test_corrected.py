@@ -60,7 +60,7 @@ def undone(loss, u, y, t, rate, *, claimed=None):
 
 @pytest.mark.parametrize(("t", "rate"), [(0.05, 0.1), (0.4, 0.3)])
 @pytest.mark.parametrize("loss", SERVED, ids=repr)
-def test_the_noise_is_undone(loss, t, rate):
+def test_corrected_loss_is_unbiased(loss, t, rate):
     u, y = points(loss, 12, seed=2)
     first, by_t = undone(loss, u, y, t, rate)
     truth = loss.derivatives(u, y, 1, width(loss))[0]
@@ -69,7 +69,7 @@ def test_the_noise_is_undone(loss, t, rate):
 
 
 @pytest.mark.parametrize("loss", SERVED, ids=repr)
-def test_with_another_rate_it_is_not(loss):
+def test_corrected_loss_is_biased_at_another_rate(loss):
     u, y = points(loss, 12, seed=2)
     first, by_t = undone(loss, u, y, 0.4, 0.3, claimed=0.5)
     truth = loss.derivatives(u, y, 1, width(loss))[0]
@@ -112,14 +112,14 @@ def test_closed_forms_and_quadrature_agree(loss):
 
 
 @pytest.mark.parametrize("loss", [Expectile(), Tube(), Censored(), Clipped(), Steep()], ids=repr)
-def test_a_loss_without_a_form_is_refused(loss):
+def test_loss_without_a_corrected_form_is_refused(loss):
     u, y = points(loss)
     with pytest.raises(ParameterError, match=f"no analytic correction for {loss.name}") as error:
         loss.corrected(u, y, 0.3, 0.2, 0.4)
     assert "drcl" in error.value.hint
 
 
-def test_all_losses_are_looked_at():
+def test_every_loss_is_in_the_cases():
     assert len(SERVED) + 5 == len(LOSSES)
 
 
@@ -199,7 +199,7 @@ def test_a_loss_narrower_than_the_noise_takes_more_nodes(c):
         assert a == pytest.approx(b, abs=1e-5 * np.abs(b).max())
 
 
-def test_one_that_is_too_narrow_is_refused():
+def test_loss_too_narrow_for_quadrature_is_refused():
     u, y = points(LogCosh())
     with pytest.raises(ParameterError, match="does not settle"):
         LogCosh(0.003).corrected(u, y, 1.0, 0.2)

@@ -46,13 +46,13 @@ def test_as_many_derivatives_as_are_asked_for(loss):
 
 
 @pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss.residual], ids=repr)
-def test_losses_of_the_residual_are_just_that(loss):
+def test_residual_losses_depend_on_the_residual_only(loss):
     u, y = points(loss)
     assert loss.value(u + 3, y + 3) == pytest.approx(loss.value(u, y))
     assert loss.derivatives(u + 3, y + 3, 1, 0.3)[0] == pytest.approx(loss.derivatives(u, y, 1, 0.3)[0])
 
 
-def test_a_loss_that_is_not_of_the_residual_fails_that_law():
+def test_residual_law_fails_for_another_loss():
     u, y = points(Gamma())
     assert not np.allclose(Gamma().value(u + 3, y + 3), Gamma().value(u, y))
 
@@ -85,13 +85,13 @@ def test_two_classes(loss):
     for wrong in ([0.0, 1.0, 2.0], [0.0, 2.0]):
         with pytest.raises(DataError, match="0 and 1"):
             loss.coding(np.array(wrong))
-    with pytest.raises(DataError, match="had not"):
+    with pytest.raises(DataError, match="not there"):
         loss.coding(np.array([0.0, 1.0]))(np.array([0.0, 0.5]))
-    with pytest.raises(ParameterError, match="all its values"):
+    with pytest.raises(ParameterError, match="all values"):
         loss.coding()
 
 
-def test_a_coding_of_ones_own():
+def test_user_defined_coding():
     class Named(Logistic):
         def response(self, y):
             return y - 1
@@ -118,7 +118,7 @@ LINKS = {"squared": "identity", "logistic": "logistic", "check": "identity", "hu
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_a_name_under_which_it_is_saved_is_that_of_its_mean(loss):
+def test_link_name_belongs_to_the_mean_function(loss):
     u = np.linspace(-3, 3, 50)
     assert loss.prediction == (loss.link or loss.mean)
     if loss.link is not None:
@@ -126,7 +126,7 @@ def test_a_name_under_which_it_is_saved_is_that_of_its_mean(loss):
     assert loss.link == LINKS.get(loss.name, loss.link)
 
 
-def test_a_mean_of_ones_own_has_no_name():
+def test_user_defined_mean_has_no_link_name():
     class Rounded(Logistic):
         def mean(self, u):
             return np.where(u > 0, 1.0, 0.0)

@@ -9,7 +9,7 @@ import pytest
 
 import versadp as vdp
 from versadp.losses.differentiation import differences, is_jax
-from versadp.losses.record import Custom
+from versadp.losses.record_loss import Custom
 
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.uniform(0, 2e5, 500), rng.uniform(-1, 1, 500), (rng.random(500) < 0.4).astype(float)])
@@ -63,7 +63,7 @@ def test_jax_gives_gradient_and_laplacian_in_double_precision():
 
 
 def test_core_does_not_import_jax():
-    code = "import sys, numpy as np; from versadp.losses.record import Custom; "
+    code = "import sys, numpy as np; from versadp.losses.record_loss import Custom; "
     code += (
         "Custom(lambda x, t: (x[:, 0] - t[0]) ** 2).gradient(np.ones((2, 1)), np.zeros(1)); print('jax' in sys.modules)"
     )

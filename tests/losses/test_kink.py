@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from versadp.losses.kink import tails
+from versadp.losses.corrected_tables import tails
 from versadp.losses.smoothing import bump
 
 FUNCTIONS = (

@@ -53,7 +53,7 @@ def test_losses_are_known_by_name_or_as_they_are():
         assert as_loss(loss) is loss
 
 
-def test_a_strangers_loss_by_its_name(registry):
+def test_registered_loss_is_found_by_name(registry):
     assert register(LogCosh) is LogCosh
     assert as_loss("logcosh") == LogCosh()
     assert register(LogCosh) is LogCosh, "once more does no harm"
@@ -159,7 +159,7 @@ def test_losses_are_pickled(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_so_are_codings_and_predictions(loss):
+def test_codings_and_predictions_are_pickled(loss):
     u, y = points(loss)
     code = loss.coding(np.unique(y) if loss.classes else None)
     assert np.array_equal(pickle.loads(pickle.dumps(code))(y), code(y))
@@ -202,14 +202,14 @@ def asked(source):
     return found & KINDS
 
 
-def test_nobody_outside_asks_of_what_kind_a_loss_is():
+def test_no_other_package_tests_the_type_of_a_loss():
     rooms = Path(versadp.__file__).parent
     files = [path for path in rooms.rglob("*.py") if path.parent.name != "losses"]
     assert len(files) > 100
     assert {path.name: asked(path.read_text()) for path in files if asked(path.read_text())} == {}
 
 
-def test_that_test_notices():
+def test_a_test_of_the_type_of_a_loss_is_detected():
     assert asked("isinstance(loss, Check | losses.Huber)") == {"Check", "Huber"}
     assert asked("type(loss) is Squared") == {"Squared"}
     assert asked("isinstance(loss, str)") == set()

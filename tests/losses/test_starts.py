@@ -73,7 +73,7 @@ def test_an_outlier_does_not_tilt_a_start(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_no_start_is_worse_than_nothing(loss):
+def test_no_start_is_worse_than_zero(loss):
     """Nor does a design without full rank, a constant response or a single record break it."""
     m, y = design(loss)
     start = loss.start(m, y)
@@ -84,7 +84,7 @@ def test_no_start_is_worse_than_nothing(loss):
     assert np.isfinite(loss.start(m, np.full(len(m), y.max()))).all()
 
 
-def test_where_newton_leads_uphill_a_start_is_at_nothing():
+def test_start_is_zero_where_newton_increases_the_loss():
     class Misled(Gamma):
         def value(self, u, y):
             return u * u

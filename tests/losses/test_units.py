@@ -9,7 +9,7 @@ import pytest
 import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.losses import Check, Huber, Squared
-from versadp.losses.units import InUnits
+from versadp.losses.rescaling import InUnits
 from versadp_tests.loss_registry import LOSSES, SERVED, Clipped, LogCosh, Steep, Tube, Wide, design, points
 
 UNITS = [0.01, 0.6, 37.0]
@@ -18,7 +18,7 @@ RESIDUAL = [loss for loss in LOSSES if loss.residual]
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("loss", RESIDUAL, ids=repr)
-def test_it_is_the_same_loss_up_to_a_factor(loss, unit):
+def test_rescaled_loss_is_proportional(loss, unit):
     """So the same coefficients are least, in any units: the law behind fitting in noise units."""
     u, y = points(loss)
     here = loss.value(u, y)
@@ -27,7 +27,7 @@ def test_it_is_the_same_loss_up_to_a_factor(loss, unit):
     assert ratio == pytest.approx(np.full(ratio.size, ratio[0]), rel=1e-11)
 
 
-def test_a_loss_that_keeps_its_corner_fails_that_law():
+def test_rescaling_law_fails_for_a_fixed_corner():
     u, y = points(Huber())
     ratio = Huber().value(u / 37, y / 37) / Huber().value(u, y)
     assert np.ptp(ratio) > 0.1 * np.mean(ratio)
@@ -60,7 +60,7 @@ def test_starts_and_bandwidths_have_units_too(loss, unit):
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("loss", SERVED, ids=repr)
-def test_so_has_the_corrected_loss(loss, unit):
+def test_corrected_loss_is_rescaled(loss, unit):
     """All five derivatives of G(u, t)."""
     u, y = points(loss)
     t, width = 0.3, 0.4 if loss.kinked else 0.0
@@ -74,7 +74,7 @@ def test_so_has_the_corrected_loss(loss, unit):
 
 
 @pytest.mark.parametrize("loss", [Squared(), Check(0.3)], ids=repr)
-def test_what_has_no_unit_stays_itself(loss):
+def test_loss_without_a_unit_is_unchanged(loss):
     assert loss.in_units(7.0) is loss
 
 

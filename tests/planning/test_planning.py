@@ -180,7 +180,7 @@ def _of(schema):
         ({"formula": "np.log(income) ~ age"}, "one column as it is"),
         ({"assume": {"marginals": {"age": {"mean": 40, "sd": 90}}}}, "sd below"),
         ({"assume": {"correlations": {"age, y": 0.3}}}, "the model's business"),
-        ({"assume": {"guess": 1}}, "assumptions are not"),
+        ({"assume": {"guess": 1}}, "assumptions have unknown entries"),
         ({"formula": None}, "about a model"),
     ],
 )

@@ -15,7 +15,7 @@ def page():
     return vdp.rehearse(SCHEMA, formula="y ~ age", epsilon=6, records=3000, reps=12)
 
 
-def test_all_goes_well(page):
+def test_valid_rehearsal_passes(page):
     """Twelve intervals of 95% all miss too often with a chance below 1e-3, and that is a verdict too."""
     assert page.passed
     assert page.outcomes == {"converged": 12}
@@ -28,7 +28,7 @@ def test_all_goes_well(page):
     assert page.to_dict()["audit"]["passed"]
 
 
-def test_intervals_that_miss_are_noticed(page):
+def test_rehearsal_detects_undercoverage(page):
     missed = [row | {"covered": 6} for row in page.table]
     assert not rehearsal._covers(missed)
     assert rehearsal._covers([row | {"covered": 11} for row in page.table])

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.losses.base import still_says
 from versadp.losses.expansion import QUARTER, Expansion
+from versadp.losses.index_loss import still_says
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

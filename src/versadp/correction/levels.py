@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from versadp.correction.model import Records
     from versadp.formula.design import Design
-    from versadp.losses.several import Multinomial, Share
+    from versadp.losses.categorical import Multinomial, Share
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]

@@ -1,1 +1,1 @@
-"""What a release says of its columns: one pass over the records, and statistics from what it has summed up."""
+"""Descriptive statistics of a release, corrected for its noise: one pass over the records, then estimates."""

@@ -1,4 +1,4 @@
-"""`describe`: what a release tells of all of its columns, in one pass over its records."""
+"""`describe`: corrected statistics of all columns of a release, in one pass over its records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.release.release import Release
 
-QUANTILES = (0.25, 0.5, 0.75)
+QUANTILES = (0.25, 0.5, 0.75)  # levels of the quantiles by default: the quartiles
 
 
 def describe(
@@ -37,7 +37,7 @@ def describe(
     columns: Sequence[str] | None = None,
     engine: str | Engine = "auto",
 ) -> Description:
-    """Describe the columns of a release: means, spreads, quantiles, shares and correlations, corrected for its noise.
+    """Return means, sds, quantiles, shares and correlations of the columns of a release, corrected for its noise.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def describe(
         Of the intervals.
     quantiles : sequence of float
     columns : sequence of str, optional
-        Which columns; all of them without it. Correlations are of at most 50 numbers.
+        Columns to describe; all by default. Correlations are of at most 50 numbers.
     engine : str or Engine
-        Where the work runs, as for `fit`.
+        Where to compute, as for `fit`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def describe(
     layout = Layout.of(opened, columns)
     with at_work(engine) as given:
         if given.name == "processes":
-            raise ParameterError("describe does not run on processes", hint="use 'local' or 'serial'")
+            raise ParameterError("describe does not run on processes", hint="use engine='local' or 'serial'")
         runner = given if opened.on_disk else nearby(given)
         found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
     gathered = no_records(layout) if found is None else Gathered(*found)

@@ -1,4 +1,4 @@
-"""What `describe` returns: a table, correlations, histograms, a summary and a picture."""
+"""The result of `describe`: table, correlations, histograms, summary and picture of all columns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.describing.column import draw
 from versadp.describing.layout import MOST_CORRELATED
 from versadp.describing.statistics import as_date
 from versadp.errors import NoSuchName, near
-from versadp.inference.coefficients import CoefTable
-from versadp.inference.named import NamedArray
+from versadp.inference.arrays import NamedArray
+from versadp.inference.coefficient_table import CoefTable
 from versadp.inference.styles import as_style
 from versadp.schema import Dates
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from versadp.describing.estimates import Estimate
-    from versadp.describing.statistics import ColumnDescription, Statistics
+    from versadp.describing.column import ColumnDescription
+    from versadp.describing.moment_estimates import Estimate
+    from versadp.describing.statistics import Statistics
 
     Row = dict[str, str | float | None]
 
@@ -40,7 +42,7 @@ class StatisticsTable(CoefTable):
 
 
 class Description(Mapping[str, "ColumnDescription"]):
-    """What a release tells of its columns, corrected for its noise; by name, `description["age"].mean`.
+    """Descriptions of the columns of a release, corrected for its noise; by name, `description["age"].mean`.
 
     Attributes
     ----------
@@ -89,26 +91,26 @@ class Description(Mapping[str, "ColumnDescription"]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not told, and why."""
+        """Quantities without an estimate, with the reasons."""
         left_out = (self._no_correlations,) if self._no_correlations else ()
         return (*(note for column in self.values() for note in column.notes), *left_out)
 
     @property
     def _no_correlations(self) -> str:
-        """Why there are no correlations; empty if there are."""
+        """The reason why there are no correlations, empty if there are."""
         if self._statistics.layout.correlated:
             return ""
         count = len(self._statistics.layout.numbers)
-        return f"correlations of {count:,} numbers are left out, at most {MOST_CORRELATED} have them: choose columns"
+        return f"no correlations of {count:,} numbers: choose at most {MOST_CORRELATED} columns"
 
     @property
     def table(self) -> StatisticsTable:
-        """Statistics of all columns, one a row; what is not told is left empty."""
+        """Statistics of all columns, one per row; empty cells have no estimate."""
         return self._table(often=False)
 
     @property
     def brief_table(self) -> StatisticsTable:
-        """The table with the most frequent levels only, where a category has very many."""
+        """The table with only the most frequent levels of a category with very many."""
         return self._table(often=True)
 
     def _table(self, *, often: bool) -> StatisticsTable:
@@ -121,7 +123,7 @@ class Description(Mapping[str, "ColumnDescription"]):
 
     @property
     def correlations(self) -> NamedArray:
-        """Correlations of all numbers with each other, NaN where they are not told; empty for too many numbers."""
+        """Correlations of all numbers, NaN without an estimate; empty for too many numbers."""
         names = self._statistics.layout.numbers if self._statistics.layout.correlated else ()
         out = np.eye(len(names))
         for (one, other), each in self._pairs.items():
@@ -137,19 +139,19 @@ class Description(Mapping[str, "ColumnDescription"]):
         if found is None:
             numbers = self._statistics.layout.numbers
             raise NoSuchName(
-                f"there is no correlation of {one!r} and {other!r}: numbers have one",
+                f"there is no correlation of {one!r} and {other!r}, which are not both numbers",
                 hint=near(other if one in numbers else one, numbers),
             )
         return found
 
     @property
     def correlation_table(self) -> StatisticsTable:
-        """Correlations with their intervals, one pair a row."""
+        """Correlations with their intervals, one pair per row."""
         rows = [_row(one, f"correlation with {other}", each) for (one, other), each in self._pairs.items()]
         return StatisticsTable(rows, self.level)
 
     def summary(self, style: str = "text") -> str:
-        """Return all of it as text, html, latex or markdown."""
+        """Return the tables as text, html, latex or markdown."""
         page = as_style(style)
         facts = self.header | {"records": f"{self.records:,}"}
         parts = [page("Description", facts, shown(self.brief_table), self.notes)]
@@ -161,7 +163,7 @@ class Description(Mapping[str, "ColumnDescription"]):
         return self.summary("html")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the description in the types of JSON."""
         return {
             "header": dict(self.header),
             "records": self.records,
@@ -172,14 +174,12 @@ class Description(Mapping[str, "ColumnDescription"]):
         }
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw histograms and shares of levels with intervals, what was released dashed; write them if a path is given.
+        """Draw histograms and shares of levels with intervals, and released ones dashed; write them to `path` if given.
 
         Returns
         -------
         matplotlib.figure.Figure
         """
-        from versadp.describing.picture import draw
-
         return draw(self, path)
 
 
@@ -194,7 +194,7 @@ def _row(column: str, label: str, each: Estimate, declared: Any = None) -> Row:
 
 
 def shown(table: StatisticsTable) -> list[dict[str, str]]:
-    """Return rows as people read them: short numbers, and ends named by their level."""
+    """Return rows with short numbers, and ends labelled by their level."""
     labels = {"column": "", "statistic": "statistic", "estimate": "estimate", "std_error": "std error"}
     labels |= {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
     return [{label: _cell(row[key]) for key, label in labels.items()} for row in table]

@@ -1,9 +1,9 @@
-"""What is gathered of each column of a release, before any record is read.
+"""Layout of a description: which sums are computed of each column of a release.
 
-    number, noisy       corrected moments (`moments.py`), and counts of outputs in the bins of its block
+    number, noisy       corrected moments (`moment_estimates.py`), and counts of outputs in the bins of its block
     category, noisy     counts of its levels, and of what is missing
-    number, public      moments, and a random part of its values
-    anything else       counts of its values, while they are few
+    number, public      moments, and a random sample of its values
+    other columns       counts of values, if they are few
 
 A number is *loose* if values of it may be missing, and *firm* otherwise.
 """
@@ -26,20 +26,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from versadp.inputs import Array
     from versadp.noise import Block
     from versadp.noise.closed import Products
     from versadp.noise.distribution_function import Bins
     from versadp.release.release import Release
     from versadp.schema import Column
 
-    Array = NDArray[np.float64]
-
-MOST_CORRELATED = 50  # numbers with correlations: sums of products of products take 14 MB, of 200 numbers 3 GB
+MOST_CORRELATED = 50  # numeric columns with correlations: fourth moments take 14 MB, of 200 columns 3 GB
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The columns of a release by what is gathered of them.
+    """The columns of a release by the sums that are computed.
 
     Attributes
     ----------
@@ -48,9 +47,9 @@ class Layout:
     blocks : dict of str to Block
         The noise of each private column.
     places : dict of str to pair of float
-        Of each public number: around which value it is summed up, and in which unit.
+        Centre and unit of the sums of each public number.
     rows : int
-        How many records there are.
+        Number of records.
     """
 
     columns: dict[str, Column]
@@ -60,7 +59,7 @@ class Layout:
 
     @classmethod
     def of(cls, release: Release, chosen: Collection[str] | None = None) -> Layout:
-        """Look at a release: its schema, the types of its public columns, and their first values."""
+        """Return the layout of a release: by its schema, and the types and first values of its public columns."""
         mechanism = release.mechanism
         columns = {name: each for name, each in mechanism.schema.columns.items() if chosen is None or name in chosen}
         blocks = {name: block for block in mechanism.blocks for name in block.columns}
@@ -73,38 +72,38 @@ class Layout:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Noisy categories."""
+        """The noisy categories."""
         return tuple(name for name, column in self.columns.items() if isinstance(column, Categorical))
 
     @property
     def noisy(self) -> tuple[str, ...]:
-        """Noisy numbers."""
+        """The noisy numeric columns."""
         return tuple(name for name, column in self.columns.items() if isinstance(column, Bounded))
 
     @property
     def public(self) -> tuple[str, ...]:
-        """Public numbers."""
+        """The public numeric columns."""
         return tuple(self.places)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Public columns that hold no numbers."""
+        """The public columns that are not numeric."""
         return tuple(name for name in self.columns if name not in self.blocks and name not in self.places)
 
     @cached_property
     def bins(self) -> dict[str, Bins]:
-        """How the outputs of noisy numbers are counted."""
+        """The bins in which outputs of noisy numbers are counted."""
         found = {name: self.blocks[name].bins(name) for name in self.noisy}
         return {name: bins for name, bins in found.items() if bins is not None}
 
     @property
     def correlated(self) -> bool:
-        """True if there are few enough numbers for all of their correlations."""
+        """True if there are few enough numeric columns for correlations."""
         return len(self.noisy) + len(self.public) <= MOST_CORRELATED
 
     @cached_property
     def firm(self) -> tuple[str, ...]:
-        """Numbers that are never missing, as public ones are, and whose products can be undone."""
+        """Numeric columns without missing values, and with corrected products."""
         return tuple(
             name
             for name in self.columns
@@ -114,7 +113,7 @@ class Layout:
 
     @cached_property
     def loose(self) -> tuple[str, ...]:
-        """Numbers that may be missing, and whose products can be undone."""
+        """Numeric columns with missing values, and with corrected products."""
         return tuple(
             name
             for name in self.noisy
@@ -123,30 +122,30 @@ class Layout:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """All numbers that have moments, in the order of the schema."""
+        """All numeric columns with moments, in the order of the schema."""
         return tuple(name for name in self.columns if name in {*self.firm, *self.loose})
 
     def loose_block(self, name: str) -> bool:
-        """Tell whether the block of a noisy number serves missing values in it."""
+        """Return True if values of a noisy number may be missing."""
         return name in self.blocks[name].nullable
 
     def alone(self, *names: str) -> Block:
-        """Return the noise of some columns of one block."""
+        """Return the block of some columns, without its other columns."""
         return self.blocks[names[0]].part(set(names))
 
     def products(self, name: str) -> Products | None:
-        """Return the inverse of products of the firm columns of a block; without correlations of this column alone."""
+        """Return the correction of products of the firm columns of a block, or of this column without correlations."""
         return self.firm_part(name).products()
 
     def firm_part(self, name: str) -> Block:
-        """Return the block of a firm column, cut to the columns whose products with it are told."""
+        """Return the block of a firm column, without the columns that have no products with it."""
         block = self.blocks[name]
         if not self.correlated:
             return block.part({name})
         return block.part({other for other in block.columns if other in self.noisy and other not in block.nullable})
 
     def place(self, name: str) -> tuple[float, float]:
-        """Return around which value a number is summed up, and in which unit."""
+        """Return centre and unit of the sums of a number."""
         if name in self.places:
             return self.places[name]
         column = self.columns[name]
@@ -154,12 +153,12 @@ class Layout:
         return (column.lower + column.upper) / 2, column.width
 
     def numbers_in(self, table: pa.Table, name: str) -> Array:
-        """Return a column of numbers, dates as days, NaN for what is missing."""
+        """Return a numeric column, dates as days, NaN for missing values."""
         declared, column = self.columns[name], table.column(name)
         return from_dates(column, declared) if isinstance(declared, Dates) else numbers_of(column)
 
     def codes_in(self, table: pa.Table, name: str) -> NDArray[np.int64]:
-        """Return the numbers of a category's levels; what is missing comes after all of them."""
+        """Return the indices of the levels of a category; missing comes last."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -174,5 +173,5 @@ def _place(values: Array) -> tuple[float, float]:
 
 
 def same_block(layout: Layout, one: str, other: str) -> bool:
-    """Tell whether two numbers share the coin of a block."""
+    """Return True if two numbers are in one block, and are kept or redrawn together."""
     return one in layout.blocks and layout.blocks[one] is layout.blocks.get(other)

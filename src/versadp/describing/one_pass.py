@@ -1,14 +1,14 @@
-"""One pass over a release: for some records, all that statistics of all columns need, as sums.
+"""One pass over a release: the sums over records from which the statistics of all columns follow.
 
-Firm columns share one matrix of statistics of a record, T = (1, corrected x_j, corrected x_j x_l), of which the sum and
-the sum of T T' are kept: from these follow means, variances, correlations and all of their standard errors. With e a
-released value around its centre, in widths,
+Firm columns share one vector of statistics per record, T = (1, corrected x_j, corrected x_j x_l). The sums of T and of
+T T' give means, variances, correlations and their standard errors. With e a released value, centred and divided by the
+width,
 
     x_j      <- w_j e_j
-    x_j x_l  <- w e_j e_l + s_jl  in one block, which has one coin;    w_j w_l e_j e_l  in two
+    x_j x_l  <- w e_j e_l + s_jl  in one block;    w_j w_l e_j e_l  in two blocks
 
-Where values may be missing there is a T for each column and for each pair, T = (1, x, y, xx, yy, xy), all of them 0 in
-records that lack x or y, corrected by the cases of `noise/complete.py`.
+Columns with missing values have a T for each column and for each pair, T = (1, x, y, xx, yy, xy), which is 0 in records
+that lack x or y, corrected by the cases of `noise/complete.py`.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.describing.layout import Layout
+    from versadp.inputs import Array
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
 
-    Array = NDArray[np.float64]
     Group = tuple[Array, Array]
 
-LOT = 2**14  # records at a time: their statistics stay near the processor
-KEPT = 1_000_000  # values of a public column
-FEW = 1000  # values of a public column that are counted one by one
+LOT = 2**14  # records per step: statistics of 10 columns then take 9 MB, about the size of a cache
+MOST_KEPT = 1_000_000  # values of a public number that are kept for its quantiles: 8 MB; errors of shares are 0.05%
+MOST_VALUES = 1000  # distinct values of a public column that are counted: chosen; a summary shows 50
 
 
 class Gathered(NamedTuple):
-    """Sums over records, which add up.
+    """Sums over records; sums of parts of the records add up.
 
     Attributes
     ----------
     rows : int
     groups : tuple of pairs
-        Sum of T, and of T T': of all firm columns, of each loose one, of each pair with a loose one (`group_keys`).
+        Sums of T and of T T': of all firm columns, of each loose one, of each pair with a loose one (`group_keys`).
     counts : tuple of arrays
-        Of outputs in the bins of each noisy number, then of the levels of each category.
+        Counts of outputs in the bins of each noisy number, then of the levels of each category.
     kept : tuple of lists of arrays
-        Some values of each public number.
+        Sampled values of each public number.
     tallies : tuple of Tally
-        Of each other public column.
+        Counts of values of each other public column.
     """
 
     rows: int
@@ -62,7 +62,7 @@ class Gathered(NamedTuple):
 
 @dataclass(frozen=True)
 class Tally:
-    """How often each value was seen; no counts if there are too many values.
+    """Counts of distinct values; None if there are too many.
 
     Examples
     --------
@@ -78,13 +78,13 @@ class Tally:
         out = dict(self.counts)
         for value, count in other.counts.items():
             out[value] = out.get(value, 0) + count
-        return Tally(out if len(out) <= FEW else None)
+        return Tally(out if len(out) <= MOST_VALUES else None)
 
 
 def group_keys(layout: Layout) -> list[tuple[str, ...]]:
-    """Return what each group of statistics is of: all firm columns, then loose ones, then pairs with one of them.
+    """Return the columns of each group of statistics: all firm ones, each loose one, each pair with a loose one.
 
-    Without correlations it is none, and then each column.
+    Without correlations the first group has none, and each column has its own.
     """
     if not layout.correlated:
         return [(), *((name,) for name in layout.numbers)]
@@ -94,7 +94,7 @@ def group_keys(layout: Layout) -> list[tuple[str, ...]]:
 
 
 def gather(release: Release, layout: Layout, handle: Handle) -> tuple[Any, ...]:
-    """Return the sums over the records of a handle, as a plain tuple of what adds up."""
+    """Return the sums over the records of a handle, as a plain tuple."""
     from versadp.engine.base import add_up
 
     table = release.read(handle, list(layout.columns))
@@ -106,7 +106,7 @@ def gather(release: Release, layout: Layout, handle: Handle) -> tuple[Any, ...]:
 
 
 def no_records(layout: Layout) -> Gathered:
-    """Return the sums over no records at all."""
+    """Return the sums over no records."""
     firm = len(group_keys(layout)[0])
     sizes = [1 + firm + firm * (firm + 1) // 2, *({1: 3, 2: 6}[len(key)] for key in group_keys(layout)[1:])]
     groups = tuple((np.zeros(size), np.zeros((size, size))) for size in sizes)
@@ -124,8 +124,8 @@ def _lot(layout: Layout, firm: Firm, table: pa.Table, first: int) -> tuple[Any, 
         size = len(layout.columns[name].levels) + 1  # type: ignore[union-attr] # a category
         counts.append(np.bincount(layout.codes_in(table, name), minlength=size))
     chosen: Any = slice(None)
-    if layout.rows > KEPT:
-        chosen = np.random.default_rng([first, 0xDE5C]).random(table.num_rows) < KEPT / layout.rows
+    if layout.rows > MOST_KEPT:
+        chosen = np.random.default_rng([first, 0xDE5C]).random(table.num_rows) < MOST_KEPT / layout.rows
     kept = tuple([numbers[name][chosen].copy()] for name in layout.public)
     tallies = tuple(_tally(table.column(name)) for name in layout.others)
     return Gathered(table.num_rows, groups, tuple(counts), kept, tallies)
@@ -135,7 +135,7 @@ def _tally(column: pa.ChunkedArray) -> Tally:
     import pyarrow.compute as pc
 
     found = pc.value_counts(column)
-    if len(found) > FEW:
+    if len(found) > MOST_VALUES:
         return Tally(None)
     return Tally({each["values"]: each["counts"] for each in found.to_pylist()})
 
@@ -146,7 +146,7 @@ def _sums(statistics: Array) -> Group:
 
 @dataclass(frozen=True, eq=False)
 class Firm:
-    """Inverses of the firm columns: weights, and those of products of two with what is added to them."""
+    """Corrections of the firm columns: weights, and factors and shifts of products of two."""
 
     weight: Array
     first: NDArray[np.int64]
@@ -156,7 +156,7 @@ class Firm:
 
     @classmethod
     def of(cls, layout: Layout) -> Firm:
-        """Collect the inverses of the blocks, in widths."""
+        """Return the corrections of the blocks, in units of widths."""
         names = layout.firm
         weight, inverses = np.ones(len(names)), {}
         for j, name in enumerate(names):
@@ -178,14 +178,14 @@ class Firm:
 
 @dataclass(frozen=True, eq=False)
 class Lot:
-    """Some records: values of numbers by name."""
+    """The values of some records by column."""
 
     layout: Layout
     firm: Firm
     numbers: dict[str, Array]
 
     def around(self, name: str) -> Array:
-        """Return released values around their centre in widths, 0 where they are missing."""
+        """Return released values, centred and in widths, 0 for missing ones."""
         centre, unit = self.layout.place(name)
         out = (self.numbers[name] - centre) / unit
         return np.nan_to_num(out, copy=False, nan=0.0)
@@ -217,7 +217,7 @@ class Lot:
         return out
 
     def _single(self, name: str) -> tuple[Array, Array, Array]:
-        """Return whether there is a value, the value and its square, corrected."""
+        """Return the corrected indicator of a value, the value and its square."""
         e = self.around(name)
         if name in self.layout.firm:
             j = self.layout.firm.index(name)
@@ -235,7 +235,7 @@ class Lot:
         return np.stack([factor, kept * x, kept * y, *squares, kept * x * y + factor * shift[:, 0, 1]])
 
     def _cases(self, *names: str) -> tuple[Array, Array, Array]:
-        """Return factor, weight and shift of each record, by its case."""
+        """Return the factor, weight and shift of each record, by which of its values are missing."""
         part = self.layout.alone(*names)
         found = part.cases(np.stack([self.numbers[name] for name in part.columns]))
         assert found is not None

@@ -1,14 +1,16 @@
-"""From sums over records to estimates, column by column: no record is needed any more."""
+"""Estimates of all columns from the sums over records that one pass has computed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.describing.estimates import (
+from versadp.describing.column import SHOWN, ColumnDescription, Released
+from versadp.describing.level_counts import undo_levels
+from versadp.describing.moment_estimates import (
     NOTHING,
     Estimate,
     Moments,
@@ -18,132 +20,50 @@ from versadp.describing.estimates import (
     sd_of,
     share_of,
 )
-from versadp.describing.levels import undo_levels
 from versadp.describing.one_pass import Gathered, group_keys
 from versadp.estimation.cumulative import cumulative
 from versadp.estimation.histogram import Histogram, histogram_of_counts
-from versadp.inference.trust import LEVEL
+from versadp.inference.chi_square import LEVEL
 from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from versadp.describing.layout import Layout
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
-
-CELLS, FEWEST = 32, 4  # of a histogram, at most and at least
-TOLD = 1 / 3  # what errors of a histogram's shares may be, of a mean share
-SHOWN = 50  # levels of a category whose shares a summary shows; values of a public column
-RARE = 0.002  # of released values, on either side: cells beyond the bounds that hold no more are left out
-
-
-class Released(NamedTuple):
-    """Shares of what was released: of cells of numbers, with one end more than there are cells, or of levels.
-
-    Levels lie between -½, ½, 1½ and so on.
-    """
-
-    ends: Array
-    share: Array
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnDescription:
-    """What is known of one column; estimates are named tuples `value, error, low, high`, NaN where nothing is told.
-
-    Numbers are in the column's own units, dates in days since the first that the schema declares.
-
-    Attributes
-    ----------
-    name : str
-    declared : Bounded, Categorical or Public
-        What the schema says of it.
-    mean, sd : Estimate or None
-        Of a number; None for anything else.
-    quantiles : dict of float to Estimate
-    shares : dict
-        Of all records, the share of each level.
-    missing : Estimate or None
-        The share of records without a value; None where there is none by declaration.
-    notes : tuple of str
-        What is not told, and why.
-    """
-
-    name: str
-    declared: Any
-    mean: Estimate | None
-    sd: Estimate | None
-    quantiles: dict[float, Estimate]
-    shares: dict[Any, Estimate]
-    missing: Estimate | None
-    notes: tuple[str, ...]
-    _statistics: Statistics
-
-    @cached_property
-    def histogram(self) -> Histogram | None:
-        """Shares of the cells of a number, with their bands; None for a category, or where it cannot be had."""
-        return self._statistics.histogram(self.name)
-
-    @cached_property
-    def released(self) -> Released | None:
-        """What was released, noise and all: shares of levels, or of the cells of `histogram`; None without noise."""
-        return self._statistics.released(self.name, self.histogram)
-
-    @property
-    def level(self) -> float:
-        """Of the intervals."""
-        return _level(self._statistics.z)
-
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draw the corrected histogram or shares with intervals, what was released dashed; write it if a path is given.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
-        from versadp.describing.picture import draw
-
-        return draw({self.name: self}, path)
-
-    @property
-    def often(self) -> dict[Any, Estimate]:
-        """The shares that a summary shows: all of them, or the largest, in falling order."""
-        if len(self.shares) <= SHOWN:
-            return self.shares
-        order = sorted(self.shares, key=lambda level: -np.nan_to_num(self.shares[level].value))
-        return {level: self.shares[level] for level in order[:SHOWN]}
-
-    def rows(self, *, often: bool = False) -> list[tuple[str, Estimate]]:
-        """Return statistics by name, in the order of the table; of many levels the frequent ones only if `often`."""
-        out = [(label, each) for label, each in (("mean", self.mean), ("sd", self.sd)) if each is not None]
-        out += [(f"{100 * tau:g}%", each) for tau, each in self.quantiles.items()]
-        out += [(f"share of {level}", each) for level, each in (self.often if often else self.shares).items()]
-        return out + ([] if self.missing is None else [("missing", self.missing)])
+# cells of a histogram, at most and at least, and the largest standard error of a share relative to the mean share:
+# cells are joined until it is met (docs/theory/describe.md)
+CELLS, FEWEST_CELLS, MOST_ERROR = 32, 4, 1 / 3
+# share of released values that pictures leave out on each side beyond the bounds: chosen; too small to be visible
+NOT_DRAWN = 0.002
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Estimates from what one pass has gathered.
+    """Estimates from the sums of one pass.
 
     Attributes
     ----------
     layout : Layout
     gathered : Gathered
     z : float
-        Half the length of an interval in standard errors.
+        Half the width of an interval in standard errors.
     taus : tuple of float
-        Which quantiles.
+        Levels of the quantiles.
     """
 
     layout: Layout
     gathered: Gathered
     z: float
     taus: tuple[float, ...]
-    widening: float = 1.0  # of errors, where people have several rows; z is multiplied by it already
+    widening: float = 1.0  # of standard errors, if people have several rows; z includes it
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals of records that are people."""
+        from scipy.special import ndtr
+
+        return float(2 * ndtr(self.z) - 1)
 
     @cached_property
     def _groups(self) -> dict[tuple[str, ...], tuple[Array, Array]]:
@@ -155,30 +75,25 @@ class Statistics:
         return {n: each.astype(float) for n, each in zip(names, self.gathered.counts, strict=True)}
 
     def describe(self, name: str) -> ColumnDescription:
-        """Return what is known of a column."""
+        """Return the description of a column."""
         layout, declared = self.layout, self.layout.columns[name]
         lacking = self._lacking(name)
-        if isinstance(declared, Categorical):
-            shares, notes = self._levels(name)
-            missing = shares.pop(None, None)
-            shares = {level: each.widened(self.widening) for level, each in shares.items()}
-            missing = None if missing is None else missing.widened(self.widening)
-            return ColumnDescription(name, declared, None, None, {}, shares, missing, (*lacking, *notes), self)
         if name in layout.others:
             shares, notes = self._values(name)
-            shares = {value: each.widened(self.widening) for value, each in shares.items()}
-            return ColumnDescription(name, declared, None, None, {}, shares, None, notes, self)
-        mean, sd, notes = self._moments(name)
-        quantiles, more = self._quantiles(name)
-        notes = (*lacking, *notes, *more)
-        mean, sd = mean.widened(self.widening), sd.widened(self.widening)
-        quantiles = {tau: each.widened(self.widening) for tau, each in quantiles.items()}
-        missing = self._missing(name)
-        missing = None if missing is None else missing.widened(self.widening)
-        return ColumnDescription(name, declared, mean, sd, quantiles, {}, missing, notes, self)
+            found = ColumnDescription(name, declared, self, notes, shares=shares)
+        elif isinstance(declared, Categorical):
+            shares, notes = self._levels(name)
+            found = ColumnDescription(name, declared, self, (*lacking, *notes), missing=shares.pop(None, None))
+            found = replace(found, shares=shares)
+        else:
+            (mean, sd, notes), (quantiles, more) = self._moments(name), self._quantiles(name)
+            found = ColumnDescription(
+                name, declared, self, (*lacking, *notes, *more), mean, sd, quantiles, missing=self._missing(name)
+            )
+        return found.widened(self.widening)
 
     def _lacking(self, name: str) -> tuple[str, ...]:
-        """Return a note if a column that is kept or redrawn lacks outputs that redrawn records would have."""
+        """Return a note if a column lacks outputs that redrawn records would have."""
         layout, counts = self.layout, self._counts.get(name)
         block = layout.blocks.get(name)
         lattice = None if block is None or name in block.nullable else block.lattice(name)
@@ -206,14 +121,14 @@ class Statistics:
         return correlation_of(Moments.of(self.gathered.rows, total, squares, at, self.z), self.z)
 
     def _product(self, i: int, j: int) -> int:
-        """Return where the product of two firm columns stands among their statistics."""
+        """Return the position of the product of two firm columns among their statistics."""
         p, (i, j) = len(self.layout.firm), sorted((i, j))
         return 1 + p + i * p - i * (i - 1) // 2 + j - i
 
     def _moments(self, name: str) -> tuple[Estimate, Estimate, tuple[str, ...]]:
         layout, rows = self.layout, self.gathered.rows
         if name not in layout.numbers:
-            return NOTHING, NOTHING, (f"{name}: its noise has no moments that could be undone",)
+            return NOTHING, NOTHING, (f"{name}: no moments, as its noise has no closed-form correction",)
         if layout.correlated and name in layout.firm:
             j = layout.firm.index(name)
             total, squares = self._groups[layout.firm]
@@ -227,9 +142,9 @@ class Statistics:
         if isinstance(declared, Bounded):
             mean = mean.within(declared.lower, declared.upper)
             sd = sd.within(0.0, declared.width / 2)
-        notes = () if sd.told else (f"{name}: its spread cannot be told from none, under so much noise",)
+        notes = () if sd.told else (f"{name}: its standard deviation is not significant under so much noise",)
         if found is None:
-            notes = (f"{name}: too few records show a value",)
+            notes = (f"{name}: too few records have a value",)
         return mean, sd, notes
 
     def _quantiles(self, name: str) -> tuple[dict[float, Estimate], tuple[str, ...]]:
@@ -244,21 +159,21 @@ class Statistics:
         block = self.layout.alone(name)
         found = None if counts is None else cumulative(block, name, declared, counts)
         if found is None:
-            return nothing, (f"{name}: its quantiles are not told: {_why(block, name)}",)
+            return nothing, (f"{name}: no quantiles: {_why(block, name)}",)
         if self.gathered.rows < 2:
             return nothing, ()
-        out = {}
-        level = _level(self.z)
         cells = 0 if found.cells is None or found.is_single else len(found.cells[0].T)
-        room = declared.width / cells / 2 if cells else 0.0  # where in its cell a quantile lies is not told
-        for tau in self.taus:
-            curve = found.curve(tau)
-            low, high = curve.interval(level)
-            each = Estimate(curve.estimate, (high - low) / 2 / self.z, low - room, high + room)
-            each = each.within(declared.lower, declared.upper)
-            out[tau] = each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
-        said = f"{name}: its quantiles take values to lie evenly in each of {cells} cells between its bounds"
+        room = declared.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
+        out = {tau: self._quantile(found.curve(tau), declared, room) for tau in self.taus}
+        said = f"{name}: quantiles assume a uniform distribution within each of {cells} cells between the bounds"
         return out, (said,) if cells else ()
+
+    def _quantile(self, curve: Any, declared: Bounded, room: float) -> Estimate:
+        """Return a quantile with its interval by inversion, widened by `room` and cut to the bounds."""
+        low, high = curve.interval(self.level)
+        each = Estimate(curve.estimate, (high - low) / 2 / self.z, low - room, high + room)
+        each = each.within(declared.lower, declared.upper)
+        return each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
 
     def _missing(self, name: str) -> Estimate | None:
         if name not in self.layout.loose:
@@ -268,7 +183,7 @@ class Statistics:
         found = self.layout.alone(name).cases(np.array([[self.layout.place(name)[0], np.nan]]))
         assert found is not None
         which, cases = found
-        # what a record with a value and one without add to the share
+        # contributions to the share of a record with a value and of one without
         ends = 1 - cases[which[0]].factor, 1 - cases[which[1]].factor
         return share_of(1 - total[0] / rows if rows else 0.0, rows, *ends, self.z)
 
@@ -279,7 +194,7 @@ class Statistics:
         levels = [*declared.levels, *((None,) if declared.nullable else ())]
         if found is None:
             unknown = Estimate(np.nan, np.nan, 0.0, 1.0)
-            return dict.fromkeys(levels, unknown), (f"{name}: its noise tells nothing of its levels",)
+            return dict.fromkeys(levels, unknown), (f"{name}: its noise hides its levels completely",)
         each = zip(levels, found.counts / max(rows, 1), found.low, found.high, strict=True)
         shares = {level: share_of(mean, rows, low, high, self.z) for level, mean, low, high in each}
         size = len(declared.levels)
@@ -297,7 +212,7 @@ class Statistics:
         return shares, ((f"{name}: {more} rarer values are not shown",) if more > 0 else ())
 
     def histogram(self, name: str) -> Histogram | None:
-        """Return the histogram of a number, if it can be had."""
+        """Return the histogram of a number, None if there is none."""
         layout, counts = self.layout, self._counts.get(name)
         declared = layout.columns[name]
         if name in layout.places:
@@ -305,20 +220,20 @@ class Statistics:
             return _plain_histogram(kept)
         if counts is None or not isinstance(declared, Bounded):
             return None
-        # values lie evenly in halves of cells rather than in cells: bands at the ends of a density need that
+        # values are uniform in halves of cells, not in cells: bands at the ends of a density need that
         found = histogram_of_counts(layout.alone(name), name, declared, counts, 2 * CELLS)
         if found is None or found.share.size <= CELLS:
             return found
-        told = found.joined(2).told(FEWEST, TOLD)  # on a lattice, cells end half a step beyond the bounds
+        told = found.joined(2).told(FEWEST_CELLS, MOST_ERROR)  # on a lattice, cells end half a step beyond the bounds
         return replace(told, low=np.maximum(told.low, declared.lower), high=np.minimum(told.high, declared.upper))
 
     def released(self, name: str, found: Histogram | None) -> Released | None:
-        """Return the shares of what was released of a noisy column, from the counts of its outputs."""
+        """Return the shares of the released values of a noisy column, from the counts of its outputs."""
         counts, declared, rows = self._counts.get(name), self.layout.columns[name], self.gathered.rows
         if counts is None or not rows:
             return None
         if isinstance(declared, Categorical):
-            levels = len(declared.levels) + bool(declared.nullable)  # what is missing comes last
+            levels = len(declared.levels) + bool(declared.nullable)  # missing comes last
             return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / rows)
         assert isinstance(declared, Bounded)
         ends = (
@@ -329,7 +244,7 @@ class Statistics:
         bins = self.layout.bins[name].edges
         below = np.append(0.0, np.cumsum(counts[:-1]))
         shown = max(float(below[-1]), 1.0)
-        low, high = np.interp([RARE * shown, (1 - RARE) * shown], below, bins)
+        low, high = np.interp([NOT_DRAWN * shown, (1 - NOT_DRAWN) * shown], below, bins)
         width = float(ends[-1] - ends[0]) / (ends.size - 1)
         before = int(min(max(np.ceil((ends[0] - low) / width), 0), CELLS))
         after = int(min(max(np.ceil((high - ends[-1]) / width), 0), CELLS))
@@ -340,16 +255,10 @@ class Statistics:
 
 
 def _why(block: Any, name: str) -> str:
-    """Return why there is no distribution function."""
+    """Return the reason why there is no distribution function."""
     if name in block.nullable:
-        return "values may be missing, and it is private which"
-    return "its noise does not say how likely outputs are"
-
-
-def _level(z: float) -> float:
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(z) - 1)
+        return "values may be missing, and which is private"
+    return "its noise has no known distribution"
 
 
 def _plain_histogram(values: Array) -> Histogram | None:
@@ -362,7 +271,7 @@ def _plain_histogram(values: Array) -> Histogram | None:
 
 
 def as_date(days: float, declared: Dates) -> str:
-    """Return days since the first date as a date."""
+    """Return a number of days since the first date as a date."""
     from datetime import timedelta
 
     return str(declared.first + timedelta(days=round(days)))

@@ -2,10 +2,10 @@
 
     a = E g(m(x)'theta),      x -> x with a column set to a value, or moved by a step
 
-A noisy record is the wrong place to evaluate g; but m g(m'theta) is the score of a loss (`losses/bare.py`), and what
-undoes the noise in scores undoes it here: the average is the mean corrected score of the constant. Moving a column that
-terms are linear in is another theta, `c rest -> (c + h) rest`, and closed forms stay what they are; other terms are
-evaluated at the moved record. Errors are those of the average and of theta together (`estimation/covariance.py`).
+A noisy record is the wrong place to evaluate g; but m g(m'theta) is the score of a loss (`losses/cumulant.py`), and
+what undoes the noise in scores undoes it here: the average is the mean corrected score of the constant. Moving a column
+that terms are linear in is another theta, `c rest -> (c + h) rest`, and closed forms stay what they are; other terms
+are evaluated at the moved record. Errors are those of the average and of theta together (`estimation/covariance.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from versadp.estimation.moments import generator
 from versadp.fitting.methods import by_points, forms_of, undone
 from versadp.fitting.source import MemorySource
 from versadp.formula.design import PUBLIC
-from versadp.losses.bare import OF_LINK, Bare
+from versadp.losses.cumulant import OF_LINK, Bare
 from versadp.losses.expansion import Expansion
 
 if TYPE_CHECKING:

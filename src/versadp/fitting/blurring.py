@@ -29,7 +29,7 @@ from versadp.correction import Blurs, CustomModel, argument_of
 from versadp.correction.argument import Residual
 from versadp.correction.series import Place, series
 from versadp.fitting.expanding import closed_form
-from versadp.losses.line import lift_of
+from versadp.losses.pilot_line import lift_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from versadp.estimation import start as plain_fit
 from versadp.fitting.methods import undone
 from versadp.fitting.source import MemorySource
 from versadp.losses.expansion import Expansion
-from versadp.losses.line import Line, lift_of
+from versadp.losses.pilot_line import Line, lift_of
 from versadp.losses.starts import newton
 
 if TYPE_CHECKING:

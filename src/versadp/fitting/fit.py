@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from versadp.fitting.problem import Problem
     from versadp.fitting.update_state import State
     from versadp.inference import Results
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
     from versadp.noise.extension import Extension
     from versadp.release.release import Release
 

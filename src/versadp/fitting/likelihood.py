@@ -21,7 +21,8 @@ from versadp.fitting.public_facts import public_levels
 from versadp.fitting.report import header
 from versadp.formula.design import make_design
 from versadp.inference import Results
-from versadp.inference.trust import SpecificationTest, Trust
+from versadp.inference.chi_square import SpecificationTest
+from versadp.inference.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable

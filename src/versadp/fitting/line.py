@@ -1,7 +1,7 @@
 """Before a loss of the residual with a kink is fitted: the corrected line and its residuals.
 
 Least squares is corrected like any loss, whatever the noise; then the corrected distribution function of its residuals
-tells where quantiles are and how wide they lie (`losses/line.py`), which the released records themselves would not.
+tells where quantiles are and how wide they lie (`losses/pilot_line.py`), which released records would not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from versadp.estimation.start import nearest_rows
 from versadp.fitting.methods import forms_of
 from versadp.fitting.source import MemorySource
 from versadp.losses import Squared
-from versadp.losses.line import Line, lift_of
+from versadp.losses.pilot_line import Line, lift_of
 from versadp.losses.starts import robust, spread
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from versadp.correction import (
 )
 from versadp.errors import ParameterError
 from versadp.fitting.members import draw_pace, drawn_extensions, members_of, pair_pace, smooth_fades
-from versadp.losses.base import still_says
+from versadp.losses.index_loss import still_says
 from versadp.noise.extension import Extension, Zero, as_extension
 from versadp.noise.points import How, check_count
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.engine import Engine
     from versadp.fitting.problem import Problem
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
 
     Array = NDArray[np.float64]
 

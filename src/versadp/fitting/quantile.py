@@ -28,7 +28,7 @@ from scipy.special import chdtrc
 
 from versadp.correction import RecordModel
 from versadp.estimation import Curve, Fit, Outcome
-from versadp.losses.line import Line
+from versadp.losses.pilot_line import Line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,8 @@ from versadp.estimation import ScoreSet, score_sets
 from versadp.fitting.failure import records_wanted
 from versadp.formula.terms import Terms
 from versadp.inference import Results
-from versadp.inference.trust import LEVEL, MOST, SpecificationTest, Trust
+from versadp.inference.chi_square import LEVEL, SpecificationTest
+from versadp.inference.trust import MOST_STRENGTH, Trust
 from versadp.noise.selection_check import cut_chance, lacking_chance
 from versadp.release.target.person import unit_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from versadp.fitting.postestimation import Further
     from versadp.fitting.problem import Problem
     from versadp.fitting.sample_design import Study
-    from versadp.inference.drift import Renewal
+    from versadp.inference.effects import Renewal
     from versadp.losses import IndexLoss, Multinomial, RecordLoss
     from versadp.release.release import Release
 
@@ -130,7 +131,7 @@ def _terms(problem: Problem) -> Terms | None:
 
 def _strengths(answer: Answer) -> dict[str, float]:
     """Return strengths by coefficient; none where curvature does not vary and is none."""
-    known = () if answer.fit.strength is None else np.clip(answer.fit.strength, -MOST, MOST).tolist()
+    known = () if answer.fit.strength is None else np.clip(answer.fit.strength, -MOST_STRENGTH, MOST_STRENGTH).tolist()
     return {name: t for name, t in zip(answer.problem.names, known, strict=False) if not np.isnan(t)}
 
 

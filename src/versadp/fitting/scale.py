@@ -19,7 +19,7 @@ from versadp.correction import CustomModel, LinearModel
 from versadp.estimation.start import nearest_rows
 from versadp.fitting.expanding import closed_form, expanded
 from versadp.fitting.line import quick_family, quick_fit
-from versadp.losses.line import Line
+from versadp.losses.pilot_line import Line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

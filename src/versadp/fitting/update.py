@@ -44,7 +44,7 @@ from versadp.fitting.rehearsal import STEADY_FROM
 from versadp.fitting.report import Answer, results
 from versadp.fitting.sample_design import make_study
 from versadp.fitting.update_state import State
-from versadp.inference.drift import DriftTest
+from versadp.inference.chi_square import DriftTest
 from versadp.losses import as_loss
 from versadp.release.folder.folder import Folder
 from versadp.release.release import Release, as_release

@@ -18,7 +18,7 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.estimation.update import Kept
-from versadp.inference import storage
+from versadp.inference import saved_results as storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Formulas: from text to a design that can be evaluated anywhere."""
+"""Formulas: from text to a design that can be evaluated at any records."""

@@ -1,9 +1,8 @@
-"""Arithmetic of columns, one value a record: `np.log1p(income)`, `age ** 2`, `age > 65`.
+"""Expressions: arithmetic of the columns of one record, such as `np.log1p(income)`, `age ** 2`, `age > 65`.
 
-A formula is evaluated at the released record and at every second randomisation, and the results are averaged with
-signs. That is unbiased only if a term looks at one record at a time, so just such arithmetic is understood here; a mean
-or a scaling would look at all of them. It is interpreted and never handed to `eval`: formulas also come out of saved
-files.
+A formula is evaluated at the released record and at its signed points. That is unbiased only if a term is a function of
+one record, so only such arithmetic is allowed; a mean or a scaling is a function of all records. Expressions are
+interpreted and never passed to `eval`, since formulas also come from saved files.
 """
 
 from __future__ import annotations
@@ -22,18 +21,16 @@ from versadp.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 LEARNING = frozenset(
     {"bs", "cc", "center", "cr", "cs", "hashed", "lag", "ns", "poly", "rank", "scale", "standardize", "te"}
 )
-"""Transforms that learn from the data, under all the names that people type."""
+"""Transforms that learn from the data, under all of their names."""
 
 
 def _missing(values: Any) -> Any:
-    """Tell which values are missing: NaN, or none at all."""
+    """Return True for missing values: NaN or None."""
     return values != values if values.dtype.kind in "fiub" else np.array([x is None or x != x for x in values], bool)  # noqa: PLR0124 - NaN differs from itself
 
 
@@ -48,8 +45,10 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "missing": _missing,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {"where": np.where, "clip": np.clip, "round": np.round}
-_TAKES: dict[Callable[..., Any], int] = {np.where: 3, np.clip: 3}
+# bounds on the time and memory of an expression from an untrusted file, which a fuzz test runs against
+# (tests/attacks/test_untrusted.py): characters, nodes of the syntax tree, exponents
 MOST_TEXT, MOST_PARTS, MOST_POWER = 10_000, 1000, 20
+_ARITY: dict[Callable[..., Any], int] = {np.where: 3, np.clip: 3}  # arguments that are read; the next is written to
 _CONSTANTS = {"pi": np.pi, "e": np.e}
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -78,12 +77,12 @@ _ALIAS = "_quoted_column_"
 
 @dataclass(frozen=True)
 class Expression:
-    """A function of one record's columns, made by `parse_expression`.
+    """A function of the columns of one record, made by `parse_expression`.
 
     Attributes
     ----------
     text : str
-        As it was written; names that are no Python names stand in backticks.
+        As written; column names that are not Python names are in backticks.
     columns : tuple of str
         The columns that it uses, in order of appearance.
     """
@@ -95,7 +94,7 @@ class Expression:
 
     @property
     def bare(self) -> str | None:
-        """The column's name if the expression is just that column."""
+        """The name of the column if the expression is one column, else None."""
         tree = _without_identity(self._tree)
         return _unalias(tree.id, self._aliases) if isinstance(tree, ast.Name) else None
 
@@ -116,7 +115,7 @@ class Expression:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The columns that `missing()` looks at."""
+        """The arguments of `missing()`."""
         calls = (
             node for node in ast.walk(self._tree) if isinstance(node, ast.Call) and _name_of(node.func) == "missing"
         )
@@ -124,11 +123,11 @@ class Expression:
 
     @property
     def key(self) -> str:
-        """The same text for expressions that differ in spaces, brackets and I() only."""
+        """A text that is the same for expressions that differ only in spaces, brackets and I()."""
         return self.bare or ast.dump(_without_identity(self._tree)) + str(self._aliases)
 
     def degree(self, columns: Collection[str]) -> int | None:
-        """Return its degree as a polynomial of some columns, None if it is none; any function of others is a constant.
+        """Return the degree as a polynomial of some columns, None if it is not one; other columns count as constants.
 
         Examples
         --------
@@ -136,10 +135,10 @@ class Expression:
         [2, 0, None]
         """
         found = _degree(self._tree, {name for name in columns if name in self.columns}, self._aliases)
-        return None if found is None or found > MOST_POWER else found  # nobody multiplies out a larger one
+        return None if found is None or found > MOST_POWER else found
 
     def evaluate(self, columns: Mapping[str, Array]) -> Any:
-        """Return the values; what is not finite (a logarithm of a negative number) comes out as NaN."""
+        """Return the values; those that are not finite (a logarithm of a negative number) become NaN."""
         with np.errstate(all="ignore"):
             try:
                 value = np.asarray(_value(self._tree, columns, self._aliases), dtype=np.float64)
@@ -151,12 +150,17 @@ class Expression:
 
 
 def quote(name: str) -> str:
-    """Return a column's name as it stands in an expression."""
+    """Return the name of a column as written in an expression, in backticks if needed."""
     return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
+def unquote(text: str) -> str:
+    """Return a quoted name without its backticks, other text unchanged."""
+    return text[1:-1] if re.fullmatch(r"`[^`]*`", text) else text
+
+
 def parse_expression(text: str) -> Expression:
-    """Read an expression.
+    """Return an expression parsed from text.
 
     Examples
     --------
@@ -188,7 +192,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def _check_size(tree: ast.expr) -> None:
-    """Refuse what would take for ever: formulas also come out of saved files."""
+    """Raise if evaluation could take too long; formulas also come from saved files."""
     powers = [node.right for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)]
     bare = (power.operand if isinstance(power, ast.UnaryOp) else power for power in powers)
     large = (power.value for power in bare if isinstance(power, ast.Constant))
@@ -199,30 +203,37 @@ def _check_size(tree: ast.expr) -> None:
 
 
 def _check(node: ast.expr, found: dict[str, None]) -> None:
-    """Refuse everything that is not arithmetic of one record's columns; note the columns."""
+    """Raise for anything but arithmetic of the columns of one record; add the columns to `found`."""
     column = node.id if isinstance(node, ast.Name) else _with_text(node)
     if column is not None:
         found[column] = None
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
         return
-    elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
-        _check(node.operand, found)
-    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        _check(node.left, found)
-        _check(node.right, found)
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
-        _check(node.left, found)
-        _check(node.comparators[0], found)
-    elif isinstance(node, ast.Call):
+    if isinstance(node, ast.Call):
         _check_call(node)
-        for argument in node.args:
-            _check(argument, found)
-    elif _numpy_name(node) not in _CONSTANTS:
+    for part in _parts(node):
+        _check(part, found)
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """Return the operands of arithmetic, or the arguments of a call; raise for anything else."""
+    match node:
+        case ast.Call(args=arguments):
+            return arguments
+        case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATORS:
+            return [operand]
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+            return [left, right]
+        case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _OPERATORS:
+            return [left, right]
+        case ast.Constant(value=bool() | int() | float()):
+            return []
+    if _numpy_name(node) not in _CONSTANTS:
         raise ParameterError(f"a formula cannot hold a {_words(node)}", hint=_HINT)
+    return []
 
 
 def _check_call(node: ast.Call) -> None:
-    """Refuse arguments that a function of one record does not take."""
+    """Raise for arguments that a function of one record does not take."""
     if node.keywords or len(node.args) != _arity(_function(node.func)):  # one more would be written to
         raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
     if _name_of(node.func) == "missing" and not isinstance(node.args[0], ast.Name):
@@ -230,12 +241,12 @@ def _check_call(node: ast.Call) -> None:
 
 
 def _arity(function: Callable[..., Any]) -> int:
-    """Return how many arguments a function takes in a formula: those that it reads."""
-    return function.nin if isinstance(function, np.ufunc) else _TAKES.get(function, 1)
+    """Return the number of arguments of a function in a formula: those that it reads."""
+    return function.nin if isinstance(function, np.ufunc) else _ARITY.get(function, 1)
 
 
 def _with_text(node: ast.AST) -> str | None:
-    """Return the name in `name == "text"`, or in `name != "text"`: one record's level of a category."""
+    """Return the name in `name == "text"` or `name != "text"`, None for other nodes."""
     match node:
         case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]):
             return name
@@ -243,11 +254,11 @@ def _with_text(node: ast.AST) -> str | None:
 
 
 def _function(node: ast.expr) -> Callable[..., Any]:
-    """Return the function that a call names: one that looks at one record at a time."""
+    """Return the function of one record that a call names, or raise."""
     name, of_numpy = _name_of(node), _numpy_name(node)
     if name in LEARNING:
         raise ParameterError(
-            f"{name}() learns from the data, so it would not be the same function at the noisy and the true records",
+            f"{name}() learns from the data, so that it differs between noisy and true records",
             hint="scale by constants that you choose, e.g. I((age - 50) / 10) or I(age ** 2)",
         )
     if name == "C":
@@ -264,7 +275,6 @@ def _function(node: ast.expr) -> Callable[..., Any]:
 
 
 def _value(node: ast.expr, columns: Mapping[str, Array], aliases: tuple[str, ...]) -> Any:
-    parts: list[ast.expr]
     match node:
         case ast.Name():
             return columns[_unalias(node.id, aliases)]
@@ -272,17 +282,15 @@ def _value(node: ast.expr, columns: Mapping[str, Array], aliases: tuple[str, ...
             return node.value
         case ast.Constant():
             return np.float64(node.value)  # type: ignore[arg-type] # a float overflows where 9**9**9 would never end
-        case ast.UnaryOp():
-            function, parts = _OPERATORS[type(node.op)], [node.operand]
-        case ast.BinOp():
-            function, parts = _OPERATORS[type(node.op)], [node.left, node.right]
+        case ast.UnaryOp() | ast.BinOp():
+            function = _OPERATORS[type(node.op)]
         case ast.Compare():
-            function, parts = _OPERATORS[type(node.ops[0])], [node.left, node.comparators[0]]
+            function = _OPERATORS[type(node.ops[0])]
         case ast.Call():
-            function, parts = _function(node.func), node.args
+            function = _function(node.func)
         case _:
             return _CONSTANTS[_numpy_name(node)]
-    return function(*(_value(part, columns, aliases) for part in parts))
+    return function(*(_value(part, columns, aliases) for part in _parts(node)))
 
 
 def _degree(node: ast.expr, columns: set[str], aliases: tuple[str, ...]) -> int | None:
@@ -315,7 +323,7 @@ def _name_of(node: ast.expr) -> str:
 
 
 def _numpy_name(node: ast.expr) -> str:
-    """Return f of `np.f`, or nothing."""
+    """Return f of `np.f`, the empty text for other nodes."""
     return node.attr if isinstance(node, ast.Attribute) and _name_of(node.value) == "np" else ""
 
 

@@ -1,8 +1,8 @@
-"""The linear predictor: terms of a formula, each a product of factors, at arbitrary points.
+"""Model matrices: terms of a formula, each a product of factors, evaluated at any records.
 
     X[i, j] = factor_1(x_i) * factor_2(x_i) * ...,    no factor: the intercept
 
-It needs no formula parser and no dataframe, so that results read from a file predict too.
+It needs no formula parser and no dataframe, so that results read from a file can predict.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Terms:
     names : tuple of str
         Names of the coefficients.
     factors : tuple of tuples of str
-        For each term its factors, as `parse_expression` reads them; an empty tuple is the intercept.
+        Factors of each term, as `parse_expression` reads them; an empty tuple is the intercept.
     levels : mapping of str to tuple
-        The levels of each category, None for what is missing if that is one; others are refused.
+        Levels of each category, with None for missing if that is a level; other values are refused.
 
     Examples
     --------
@@ -56,37 +56,37 @@ class Terms:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.factors):
-            raise ParameterError("each coefficient needs one term")
+            raise ParameterError("names and terms differ in number", hint="give one term per coefficient")
         _ = self.expressions
 
     @cached_property
     def expressions(self) -> tuple[tuple[Expression, ...], ...]:
-        """The factors, read."""
+        """The parsed factors."""
         return tuple(tuple(parse_expression(factor) for factor in term) for term in self.factors)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the terms use, in order of appearance."""
+        """The columns of the terms, in order of appearance."""
         return tuple(dict.fromkeys(c for term in self.expressions for factor in term for c in factor.columns))
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The columns that are compared with text, or asked whether they are missing."""
+        """The columns that are compared with text, or used in `missing()`."""
         factors = [factor for term in self.expressions for factor in term]
         return frozenset(c for factor in factors for c in (*factor.texts, *factor.missing))
 
     def take(self, index: Iterable[int]) -> Terms:
-        """Return some of the terms, whose levels are known to be right."""
+        """Return some of the terms, without a check of levels."""
         chosen = list(index)
         return Terms(tuple(self.names[j] for j in chosen), tuple(self.factors[j] for j in chosen))
 
     def matrix(self, columns: Mapping[str, Any]) -> Array:
-        """Return the model matrix (rows, terms). No row is dropped; what is not finite is NaN."""
+        """Return the model matrix (rows, terms); no row is dropped, and values that are not finite become NaN."""
         read = read_columns(columns, self.columns, self.texts)
         for name, levels in self.levels.items():
             if name in read:
                 _check_levels(name, read[name], levels)
-        # without a column among the terms, any column that is there tells the number of rows
+        # without columns in the terms, any given column has the number of rows
         rows = len(np.atleast_1d(next(iter((read or columns).values()), 0.0)))
         out = np.ones((rows, len(self.names)))
         for j, term in enumerate(self.expressions):
@@ -97,7 +97,7 @@ class Terms:
 
 
 def _check_levels(name: str, values: NDArray[Any], levels: tuple[Any, ...]) -> None:
-    """Refuse values that are none of the levels."""
+    """Raise for values that are not levels."""
     known = set(levels)
     if values.dtype.kind == "f":
         wrong = ~np.isin(values, [level for level in levels if level is not None])
@@ -125,23 +125,21 @@ def read_columns(
     >>> read_columns({"age": [30, 50], "income": 0, "other": ["a", "b"]}, ["age", "income"])
     {'age': array([30., 50.]), 'income': array([0., 0.])}
     """
-    out: dict[str, NDArray[Any]] = {}
     names = list(names)
     if missing := [name for name in names if name not in columns]:
         raise ParameterError(f"missing columns: {', '.join(map(repr, missing))}", hint="the formula needs them")
-    for name in names:
-        values = np.asarray(columns[name])
-        if name in texts and values.ndim < 2:
-            out[name] = values.astype(object)
-            continue
-        if values.ndim > 1 or values.dtype.kind not in "fiub":
-            raise ParameterError(
-                f"column {name!r} does not hold plain numbers",
-                hint="a category stands in a formula as C(column)",
-            )
-        out[name] = values.astype(np.float64, copy=False)
+    out = {name: _read_column(name, columns[name], text=name in texts) for name in names}
     lengths = {len(values) for values in out.values() if values.ndim} or {1}
     if len(lengths) > 1:
         raise ParameterError("the columns differ in length", hint="one value for each row, or one for all rows")
     rows = lengths.pop()
     return {name: values if values.ndim else np.full(rows, values) for name, values in out.items()}
+
+
+def _read_column(name: str, column: Any, *, text: bool) -> NDArray[Any]:
+    values = np.asarray(column)
+    if text and values.ndim < 2:
+        return values.astype(object)
+    if values.ndim > 1 or values.dtype.kind not in "fiub":
+        raise ParameterError(f"column {name!r} does not hold plain numbers", hint="write a category as C(column)")
+    return values.astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""What results must be before anyone sees them: finite estimates, a covariance that is one, terms that fit."""
+"""Checks of results when they are made: finite estimates, a valid covariance, terms with matching names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from versadp.formula.terms import Terms
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 def check_array(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> Array:
-    """Return finite numbers of the given shape.
+    """Return a finite array of the given shape.
 
     Examples
     --------
@@ -32,12 +32,12 @@ def check_array(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> 
     """
     array = check_shape(what, values, shape)
     if not np.isfinite(array).all():
-        raise EstimationError(f"{what} is not finite", hint="such a fit has an outcome of its own, not 'converged'")
+        raise EstimationError(f"{what} is not finite", hint="give the fit another outcome than 'converged'")
     return array
 
 
 def check_shape(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> Array:
-    """Return numbers of the given shape, finite or not.
+    """Return an array of the given shape, finite or not.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def check_shape(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> 
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{what} must be numbers of shape {shape}") from None
+        raise ParameterError(f"{what} must be numbers of shape {shape}", hint="give an array of floats") from None
     if array.shape != shape:
-        raise ParameterError(f"{what} must be numbers of shape {shape}, not {array.shape}")
+        raise ParameterError(f"{what} must be numbers of shape {shape}, not {array.shape}", hint="one per coefficient")
     return array
 
 
@@ -78,16 +78,16 @@ def check_covariance(cov: ArrayLike | None, size: int) -> Array:
     """
     array = check_array("the covariance", cov, (size, size))
     if (np.diag(array) < 0).any():
-        raise EstimationError("a variance is negative: this is not the covariance of an estimate")
+        raise EstimationError("a variance is negative", hint="give a covariance matrix")
     sd = np.sqrt(np.diag(array))
     # beyond rounding, measured in each pair's own units
     if (np.abs(array - array.T) > 1e-6 * np.outer(sd, sd)).any():
-        raise EstimationError("the covariance is not symmetric")
+        raise EstimationError("the covariance is not symmetric", hint="give a covariance matrix")
     return (array + array.T) / 2
 
 
 def check_size(name: str, value: Any) -> float | None:
-    """Return a number of records, which need not be whole; None if there is none.
+    """Return a number of records, which need not be an integer, or None.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def check_size(name: str, value: Any) -> float | None:
 
 
 def check_weights(weights: Mapping[str, Any] | None) -> Mapping[str, float] | None:
-    """Return the weights of a combination, which may be negative, so that nobody can change them.
+    """Return a read-only copy of the weights of a combination, which may be negative.
 
     Examples
     --------
@@ -111,14 +111,14 @@ def check_weights(weights: Mapping[str, Any] | None) -> Mapping[str, float] | No
 
 
 def check_bias(bias: Mapping[str, Any], names: tuple[str, ...]) -> Mapping[str, float]:
-    """Return what was taken off some coefficients."""
+    """Return the estimated biases of coefficients, which their estimates have been corrected for."""
     if not set(bias) <= set(names):
-        raise ParameterError("a bias is of a coefficient that there is not")
+        raise ParameterError("a bias names an unknown coefficient", hint=f"coefficients: {', '.join(names)}")
     return MappingProxyType({str(name): _finite(f"the bias of {name!r}", off) for name, off in bias.items()})
 
 
 def check_curves(curves: Mapping[str, Any] | None, names: tuple[str, ...]) -> Mapping[str, Curve]:
-    """Return curves by the coefficients they are of.
+    """Return curves by coefficient.
 
     Examples
     --------
@@ -127,12 +127,12 @@ def check_curves(curves: Mapping[str, Any] | None, names: tuple[str, ...]) -> Ma
     """
     read = {str(name): Curve.read(curve) for name, curve in (curves or {}).items()}
     if not set(read) <= set(names):
-        raise ParameterError("a curve is of a coefficient that there is not")
+        raise ParameterError("a curve names an unknown coefficient", hint=f"coefficients: {', '.join(names)}")
     return MappingProxyType(read)
 
 
 def check_profiles(profiles: Mapping[str, Any] | None, names: tuple[str, ...]) -> Mapping[str, LikelihoodSet]:
-    """Return likelihood sets by the coefficients they are of: of all, or of none.
+    """Return likelihood sets by coefficient: one per coefficient, or none at all.
 
     Examples
     --------
@@ -141,7 +141,9 @@ def check_profiles(profiles: Mapping[str, Any] | None, names: tuple[str, ...]) -
     """
     read = {str(name): LikelihoodSet.read(each) for name, each in (profiles or {}).items()}
     if read and set(read) != set(names):
-        raise ParameterError("likelihood sets must be of all coefficients, and of no others")
+        raise ParameterError(
+            "likelihood sets must be one per coefficient, or none", hint=f"coefficients: {', '.join(names)}"
+        )
     return MappingProxyType(read)
 
 
@@ -150,21 +152,21 @@ def _finite(name: str, value: Any) -> float:
 
 
 def read_terms(design: Any, names: tuple[str, ...]) -> Terms | None:
-    """Return the terms of a design, whose names must be those of the coefficients."""
+    """Return the terms of a design, checked to have the names of the coefficients."""
     terms = getattr(design, "terms", design)
     if terms is None:
         return None
     if not isinstance(terms, Terms):
-        raise ParameterError("a design must be Terms, or have them as `terms`")
+        raise ParameterError("a design must be Terms, or have them as `terms`", hint="use versadp.inference.Terms")
     if terms.names != names:
-        raise ParameterError("the design and the coefficients have different names")
+        raise ParameterError("the design and the coefficients have different names", hint=f"names: {', '.join(names)}")
     return terms
 
 
 def check_offset(offset: Any) -> str | None:
-    """Return an offset that can be evaluated, or none."""
+    """Return the text of an offset, checked to be an expression, or None."""
     if offset is None:
         return None
     if not isinstance(offset, str):
-        raise ParameterError("the offset of results must be text")
+        raise ParameterError("the offset of results must be text", hint="an expression such as 'np.log(time)'")
     return parse_expression(offset).text

@@ -1,12 +1,12 @@
-"""Average predictions, slopes and comparisons: what a fit says about people, and not about one coefficient.
+"""Post-estimation quantities that need the release again: average predictions, slopes, comparisons, R², updates.
 
     prediction      E g(x'theta)
-    comparison      E g(x'theta; c moved) - E g(x'theta)                 c a number, moved by so much
-                    E g(x'theta; c = b) - E g(x'theta; c = a)            c set to one value and to another
-    slope           E d/dc g(x'theta),  by a small comparison to both sides
+    comparison      E g(x'theta; c + step) - E g(x'theta)                of a number c
+                    E g(x'theta; c = b) - E g(x'theta; c = a)            of two values of c
+    slope           E d/dc g(x'theta),  by a small central difference
 
-Averages are over the people of the release, with the noise in their records undone (`fitting/averages.py`); errors are
-those of the estimate and of the average together.
+Averages are over the people of the release, corrected for the noise in their records (`fitting/averages.py`); standard
+errors are those of the coefficients and of the average together.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ from versadp.errors import ParameterError, near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from versadp.inference.chi_square import DriftTest
     from versadp.inference.results import Results
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
-
-SMALL = 1e-4  # of a column's width: over so much slopes are taken
+# step of a slope, relative to the width of the column: the error of the difference is its square, 1e-8, and rounding
+# 1e-16 over it, 1e-12
+SLOPE_STEP = 1e-4
 
 
 class Move(NamedTuple):
-    """What happens to a column: it is set to a value, or moved by a step.
+    """A change of a column: to a value, or by a step.
 
     Examples
     --------
@@ -44,22 +47,22 @@ class Move(NamedTuple):
     step: float | None = None
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the moved values."""
+        """Return the changed values."""
         if self.step is not None:
             return np.asarray(values + self.step)
         return np.full(len(values), self.value, dtype=object if isinstance(self.value, str) else float)
 
 
 class Further(Protocol):
-    """What gives more of a fit than was asked at first; it knows the release, and is not saved."""
+    """Access of results to their release, for post-estimation quantities; not saved."""
 
     @property
     def columns(self) -> Mapping[str, float | tuple[Any, ...]]:
-        """The columns of the right side: how wide a number is, or the levels of a category."""
+        """The columns of the right side: the width of a number, or the levels of a category."""
         ...
 
     def averages(self, moves: Sequence[Mapping[str, Move]], contrast: Array) -> tuple[Array, Array]:
-        """Return contrasts of averages of predictions with columns moved, and their covariance."""
+        """Return contrasts of average predictions with columns changed, and their covariance."""
         ...
 
     @property
@@ -68,16 +71,33 @@ class Further(Protocol):
         ...
 
     def naive(self) -> Results:
-        """Return the same fit without any correction."""
+        """Return the same fit without a correction for noise."""
         ...
 
     def rsquared(self) -> float:
-        """Return the corrected share of the response's variance that is explained."""
+        """Return the corrected share of the explained variance of the response."""
+        ...
+
+
+class Renewal(Protocol):
+    """State of a fit that an update needs; it is saved in a file of its own, not with the results."""
+
+    @property
+    def drift(self) -> DriftTest | None:
+        """The drift test of the last update."""
+        ...
+
+    def update(self, new: Any) -> Results:
+        """Return the fit updated by new records."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a file."""
         ...
 
 
 class Asked(NamedTuple):
-    """Averages that are compared: labels of what is asked, the moves, and their contrasts."""
+    """Average predictions to compute: labels, changes of columns, and contrasts of their averages."""
 
     names: list[str]
     moves: list[Mapping[str, Move]]
@@ -85,7 +105,7 @@ class Asked(NamedTuple):
 
 
 def prediction(at: Mapping[str, Any] | None, known: Mapping[str, Any]) -> Asked:
-    """Return the question for the average prediction, with columns set to values if any are given."""
+    """Return the averages of the prediction, with columns set to the values `at`."""
     given = {} if at is None else _mapping("at", at)
     moves = {name: Move(_value(name, value, known)) for name, value in given.items()}
     label = "average" + "".join(f", {name} = {value}" for name, value in given.items())
@@ -93,44 +113,54 @@ def prediction(at: Mapping[str, Any] | None, known: Mapping[str, Any]) -> Asked:
 
 
 def comparisons(variables: Any, known: Mapping[str, Any], *, slopes: bool = False) -> Asked:
-    """Return the question for comparisons, or slopes, of some columns or of all.
+    """Return the averages for comparisons, or slopes, of some columns or of all.
 
     Parameters
     ----------
     variables : str, sequence of str, mapping or None
-        Columns; of a mapping each with a step, a pair of values, or None. All by default.
+        Columns; in a mapping each with a step, a pair of values, or None. All by default.
     known : mapping
-        As `Further.columns` has it.
+        As `Further.columns`.
     slopes : bool
-        Slopes of numbers; of categories comparisons still.
+        Slopes for numbers, comparisons for categories.
     """
-    names: list[str] = []
-    moves: list[Mapping[str, Move]] = []
-    signs: list[tuple[float, float]] = []
-    for name, what in _variables(variables, known).items():
-        width = known[name]
-        if isinstance(what, tuple | list):
-            if len(what) != 2:
-                raise ParameterError(f"a comparison of {name!r} is between two values", hint='e.g. ("n", "e")')
-            pairs = [(_value(name, what[0], known), _value(name, what[1], known))]
-        elif isinstance(width, tuple):
-            if what is not None:
-                raise ParameterError(f"{name!r} is a category", hint=f"compare two levels: {width[0]}, {width[1]}")
-            pairs = [(width[0], level) for level in width[1:]]
-        else:
-            step = SMALL * width if slopes else _step(name, what)
-            names.append(name if slopes else f"{name} + {step:g}")
-            moves += [{name: Move(step=-step if slopes else 0.0)}, {name: Move(step=step)}]
-            signs.append((-1 / (2 * step), 1 / (2 * step)) if slopes else (-1.0, 1.0))
-            continue
-        for a, b in pairs:
-            names.append(f"{name}: {b} - {a}")
-            moves += [{name: Move(a)}, {name: Move(b)}]
-            signs.append((-1.0, 1.0))
-    contrast = np.zeros((len(moves), len(names)))
-    for k, pair in enumerate(signs):
-        contrast[2 * k : 2 * k + 2, k] = pair
-    return Asked(names, moves, contrast)
+    chosen = _variables(variables, known).items()
+    pairs = [pair for name, what in chosen for pair in _pairs(name, what, known, slopes=slopes)]
+    contrast = np.zeros((2 * len(pairs), len(pairs)))
+    for k, pair in enumerate(pairs):
+        contrast[2 * k : 2 * k + 2, k] = -pair.factor, pair.factor
+    moves: list[Mapping[str, Move]] = [{pair.column: move} for pair in pairs for move in (pair.before, pair.after)]
+    return Asked([pair.label for pair in pairs], moves, contrast)
+
+
+class _Pair(NamedTuple):
+    """The average after one change of a column minus that after another, times a factor."""
+
+    label: str
+    column: str
+    before: Move
+    after: Move
+    factor: float = 1.0
+
+
+def _pairs(name: str, what: Any, known: Mapping[str, Any], *, slopes: bool) -> list[_Pair]:
+    """Return the comparisons of one column: of two values, of levels with the first, of a step, or for a slope."""
+    width = known[name]
+    if isinstance(what, tuple | list):
+        if len(what) != 2:
+            raise ParameterError(f"a comparison of {name!r} is between two values", hint='e.g. ("n", "e")')
+        values = [(_value(name, what[0], known), _value(name, what[1], known))]
+    elif isinstance(width, tuple):
+        if what is not None:
+            raise ParameterError(f"{name!r} is a category", hint=f"compare two levels: {width[0]}, {width[1]}")
+        values = [(width[0], level) for level in width[1:]]
+    elif slopes:
+        step = SLOPE_STEP * width
+        return [_Pair(name, name, Move(step=-step), Move(step=step), 1 / (2 * step))]
+    else:
+        step = _step(name, what)
+        return [_Pair(f"{name} + {step:g}", name, Move(step=0.0), Move(step=step))]
+    return [_Pair(f"{name}: {b} - {a}", name, Move(a), Move(b)) for a, b in values]
 
 
 def _variables(variables: Any, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,13 +181,13 @@ def _mapping(what: str, given: Any) -> Mapping[str, Any]:
 
 
 def _value(name: str, value: Any, known: Mapping[str, Any]) -> Any:
-    """Return a value that a column can be set to."""
+    """Return a value, checked to be one of the column."""
     if name not in known:
         raise ParameterError(f"the model has no column {name!r}", hint=near(name, known))
     levels = known[name]
     if isinstance(levels, tuple):
         if value not in levels:
-            raise ParameterError(f"{value!r} is no level of {name!r}", hint=near(value, map(str, levels)))
+            raise ParameterError(f"{value!r} is not a level of {name!r}", hint=near(value, map(str, levels)))
         return value
     return inputs.number(f"the value of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True)
 

@@ -1,7 +1,7 @@
 """Predictions with confidence bands: g(x'θ), and g at the ends of x'θ ± z sqrt(x'Vx).
 
-The band is for the expected response, or the quantile, at x; it is no interval for a new record's response. Its ends
-are mapped through the link g, which is monotone, so they keep their coverage and stay in its range.
+The band is for the expected response, or the quantile, at x; it is not a prediction interval for a new response. Its
+ends are mapped through the link g, which is monotone, so that they keep their coverage and stay in its range.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.formula.terms import Terms
-from versadp.inference.coefficients import interval
+from versadp.inference.coefficient_table import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
     Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictions and the ends of their confidence bands, one a row.
+    """Predictions with the ends of their confidence bands, one per row.
 
     Attributes
     ----------
     estimate, lower, upper : arrays
-        With a column a class, where classes are predicted.
+        One column per class for a categorical response.
     level : float
     classes : tuple of str
     std_error : array or None
-        By the delta method; None of classes.
+        By the delta method; None for classes.
     """
 
     estimate: Array
@@ -51,12 +50,12 @@ class Prediction:
         import pandas as pd
 
         if self.classes:
-            raise ParameterError("probabilities of several classes are no one mean", hint="use to_pandas()")
+            raise ParameterError("there is no single mean of several classes", hint="use to_pandas()")
         ends = {"mean_ci_lower": self.lower, "mean_ci_upper": self.upper}
         return pd.DataFrame({"mean": self.estimate, "mean_se": self.std_error} | ends)
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; of several classes it has three columns each."""
+        """Return a pandas DataFrame, with three columns per class for a categorical response."""
         import pandas as pd
 
         each = {"estimate": self.estimate, "lower": self.lower, "upper": self.upper}
@@ -90,14 +89,14 @@ def side(u: Array) -> Array:
 
 
 def softmax(u: Array) -> Array:
-    """Return the probabilities of a reference and of other classes, whose indices are the columns of u."""
+    """Return the probabilities of a reference and of other classes from the indices u of the latter."""
     from scipy import special
 
     return np.asarray(special.softmax(np.column_stack([np.zeros(len(u)), u]), axis=1))
 
 
 CUSTOM = "custom"
-"""Stands in a file for a link that is a function of the user's own."""
+"""The name in saved results of a link that is a user-defined function."""
 
 LINKS: dict[str, Function] = {
     "identity": identity,
@@ -110,14 +109,14 @@ LINKS: dict[str, Function] = {
 
 @dataclass(frozen=True)
 class Link:
-    """How a linear predictor becomes a prediction.
+    """The link from a linear predictor to a prediction.
 
     Attributes
     ----------
     name : str or None
-        Under which it is saved; "custom" for a function of the user's own, None if there is no prediction.
+        Its name in saved results; "custom" for a user-defined function, None if there are no predictions.
     function : callable or None
-        None also for a user's function that was not saved with the results.
+        None also for a user-defined function, which saved results do not contain.
 
     Examples
     --------
@@ -132,7 +131,7 @@ class Link:
 
     @classmethod
     def read(cls, link: str | Function | None) -> Link:
-        """Return a link from its name, from a function, or none."""
+        """Return a link from its name, from a function, or from None."""
         if link is None:
             return cls(None, None)
         if isinstance(link, str):
@@ -143,15 +142,16 @@ class Link:
                 raise ParameterError(f"there is no link {link!r}", hint=f"choose from {known}, or give a function")
             return cls(link, LINKS[link])
         if not callable(link):
-            raise ParameterError("a link is a name or a function")
+            raise ParameterError("a link is a name or a function", hint=f"choose from {', '.join(LINKS)}")
         return cls(next((name for name, known in LINKS.items() if known is link), CUSTOM), link)
 
     def need(self) -> Function:
-        """Return the function, or say why there is none."""
+        """Return the function, or raise with the reason why there is none."""
         if self.function is not None:
             return self.function
-        lost, none = "its link was a function, which a file does not hold", "its loss has no linear predictor"
-        raise ParameterError(f"this fit does not predict: {lost if self.name == CUSTOM else none}")
+        if self.name == CUSTOM:
+            raise ParameterError("the link of these results was a function, which is not saved", hint="fit again")
+        raise ParameterError("a loss without a linear predictor has no predictions", hint="fit a formula")
 
 
 def predict(
@@ -159,7 +159,7 @@ def predict(
 ) -> Array | Prediction:
     """Return predictions at the rows of a model matrix, with bands if a level is given.
 
-    `aside` is what is added to the index.
+    `aside` is added to the index.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def predict_average(
 
 
 def _slope(link: Function, centre: Array, error: Array) -> Array:
-    """Return the slope of a link, by a difference that is small beside errors."""
+    """Return the slope of a link, by a difference that is small relative to the standard errors."""
     small = 1e-4 * np.maximum(error, 1e-4)
     with np.errstate(invalid="ignore"):
         return np.asarray((link(centre + small) - link(centre - small)) / (2 * small))
@@ -210,7 +210,7 @@ def predict_classes(
     Parameters
     ----------
     matrix : array (rows, (classes - 1) p)
-        The design, once for each class but the reference.
+        The design, repeated for each class except the reference.
 
     Examples
     --------
@@ -235,12 +235,12 @@ def predict_classes(
 
 
 def model_matrix(data: Any, terms: Terms | None, size: int, offset: str | None = None) -> tuple[Array, Array | float]:
-    """Return the model matrix at a mapping of columns, a table, or as it is given; and the offset there."""
+    """Return the model matrix and the offset at a mapping of columns or a table; a matrix is returned as it is."""
     if isinstance(data, np.ndarray):
         matrix = np.atleast_2d(data)
         if matrix.ndim != 2 or matrix.shape[1] != size or matrix.dtype.kind not in "fiub":
             raise ParameterError(
-                f"a model matrix has {size} columns of numbers, one a coefficient",
+                f"a model matrix has {size} columns of numbers, one per coefficient",
                 hint="or give a table with the columns of the formula",
             )
         return matrix.astype(np.float64), 0.0

@@ -1,4 +1,4 @@
-"""How a summary looks: a title, facts, a table of short texts and notes, as text, HTML, LaTeX or Markdown."""
+"""Output styles of summaries (title, facts, table, notes): text, HTML, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_style(name: str) -> Style:
 
 
 def text(title: str, facts: Facts, rows: Rows | None, notes: Sequence[str]) -> str:
-    """Return plain text: names to the left, numbers to the right."""
+    """Return plain text: labels flush left, numbers flush right."""
     width = max(map(len, facts), default=0)
     lines = [f"{label.ljust(width)}  {fact}" for label, fact in facts.items()]
     parts = ["\n".join([title, "=" * len(title), *lines])]
@@ -46,7 +46,7 @@ def text(title: str, facts: Facts, rows: Rows | None, notes: Sequence[str]) -> s
 
 
 def columns(rows: Rows) -> str:
-    """Return a table of short texts, the first column to the left."""
+    """Return a table of short texts, the first column flush left, the others flush right."""
     lines = [list(rows[0]), *(list(row.values()) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -85,7 +85,7 @@ def _latex(cell: str) -> str:
 
 
 def latex(title: str, facts: Facts, rows: Rows | None, notes: Sequence[str]) -> str:
-    """Return a LaTeX table; its rules are those of the package booktabs."""
+    """Return a LaTeX table, with the rules of the package booktabs."""
     lines = [r"\begin{table}", r"\centering", rf"\caption{{{_latex(title)}}}"]
     if rows:
         lines += [rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", r"\toprule"]
@@ -102,7 +102,7 @@ def _markdown(cell: str) -> str:
 
 
 def markdown(title: str, facts: Facts, rows: Rows | None, notes: Sequence[str]) -> str:
-    """Return Markdown, with a table as GitHub has it."""
+    """Return Markdown, with a table in GitHub's syntax."""
     parts = [f"**{_markdown(title)}**", "  \n".join(_markdown(f"{label}: {fact}") for label, fact in facts.items())]
     if rows:
         ruler = "| " + " | ".join([":---", *["---:"] * (len(rows[0]) - 1)]) + " |"

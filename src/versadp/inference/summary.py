@@ -1,6 +1,6 @@
-"""The summary of a fit, in any style: what was fitted, at which privacy, and the coefficients.
+"""The summary of a fit: model, privacy, coefficients and notes, in any style.
 
-A fit without an estimate says what happened and what to do, and shows no number that could be taken for one.
+The summary of a fit without an estimate says what happened and what to do, and has no table.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from versadp.inference.coefficients import ENDLESS
+from versadp.inference.chi_square import SURE_LEVEL
+from versadp.inference.coefficient_table import ENDLESS
 from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from versadp.inference.coefficients import CoefTable
+    from versadp.inference.coefficient_table import CoefTable
     from versadp.inference.results import Results
-
-SURE = 0.001  # below which a test is not taken for chance
 
 _LABELS = {
     "coefficient": "",
@@ -31,7 +30,7 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class Summary:
-    """What a fit has to say; `print` shows text, a notebook shows HTML.
+    """The summary of a fit; `print` shows text, a notebook shows HTML.
 
     Attributes
     ----------
@@ -82,14 +81,14 @@ class Summary:
 
     @staticmethod
     def _rows(table: CoefTable) -> list[dict[str, str]]:
-        """Return the rows as people read them: short numbers, bounds named by their level, no empty columns."""
+        """Return the rows with short numbers, bounds labelled by their level, and without empty columns."""
         labels = _LABELS | {"lower": f"lower {100 * table.level:.4g}%", "upper": f"upper {100 * table.level:.4g}%"}
         keys = [key for key in labels if key == "estimate" or any(row[key] is not None for row in table)]
         return [{labels[key]: _cell(key, row[key]) for key in keys} for row in table]
 
 
 def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary:
-    """Return the summary of results; without a table there is no estimate, and the advice says what to do."""
+    """Return the summary of results; `table` is None for a fit without an estimate."""
     facts = dict(results.header) | {"records": f"{results.nobs:,}"}
     if results.effective_n is not None:
         error = results.trust.size_error
@@ -101,6 +100,12 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
         happened = f"What happened: {results.outcome.happened}"
         notes = [f"No estimate: {results.outcome}.", happened, f"What to do: {advice}", *_wrong(results)]
         return Summary(title, facts, None, tuple(notes))
+    notes = [*_how_estimated(results), *_profiled(results), *_bias(results), *_unsure(results, table, advice)]
+    return Summary(title, facts, table, (*notes, *_wrong(results)))
+
+
+def _how_estimated(results: Results) -> list[str]:
+    """Return notes on the members of a combination, and on intervals that are not by standard errors."""
     members = ", ".join(f"{member} {weight:.3g}" for member, weight in (results.weights or {}).items())
     notes = [f"combination of {members}"] if members else []
     if results.curves:
@@ -109,47 +114,54 @@ def summarise(results: Results, table: CoefTable | None, advice: str) -> Summary
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
     if results.converged and results.trust.sets:
-        notes.append("intervals are what the scores cannot reject: how the objective bends is hardly known here")
-    notes += _profiled(results)
-    if results.converged and results.bias:
-        errors = ((abs(off), float(results.bse[name])) for name, off in results.bias.items())
-        most = max(off / error if error else float("inf") for off, error in errors)
-        notes.append(f"a bias of up to {most:.2g} standard errors, which noise leaves in few records, was taken off")
-    notes += _unsure(results, table, advice)
-    return Summary(title, facts, table, (*notes, *_wrong(results)))
+        notes.append("intervals are what the scores cannot reject: the curvature of the objective is uncertain here")
+    return notes
+
+
+def _bias(results: Results) -> list[str]:
+    """Return a note on the largest bias that the estimates have been corrected for."""
+    if not (results.converged and results.bias):
+        return []
+    errors = ((abs(off), float(results.bse[name])) for name, off in results.bias.items())
+    most = max(off / error if error else float("inf") for off, error in errors)
+    return [f"corrected for a bias of up to {most:.2g} standard errors, due to noise in a small sample"]
 
 
 def _wrong(results: Results) -> list[str]:
-    """Return what the specification test says, if it rejects."""
+    """Return a note if the specification test rejects."""
     test = results.trust.test
     if test is None or not test.rejects:
         return []
-    sure = "Something is wrong" if test.pvalue < SURE else "Something may be wrong (one good release in twenty says so)"
+    sure = (
+        "Something is wrong"
+        if test.pvalue < SURE_LEVEL
+        else "Something may be wrong (one good release in twenty says so)"
+    )
     return [f"{sure}, {test}. Look for {LOOK_FOR}."]
 
 
 def _unsure(results: Results, table: CoefTable, advice: str) -> list[str]:
-    """Return notes on what is not known: of a weak fit, and ends that there are not."""
+    """Return notes on a weak fit, on missing estimates and on unbounded intervals."""
     notes = [] if results.converged else [f"Weak: {results.outcome.happened}."]
     if any(row["estimate"] is None for row in table):
-        notes.append("An empty estimate: there is none that could be told from any other.")
+        notes.append("An empty estimate: the data do not determine the coefficient.")
     if any(row[end] in ENDLESS for row in table for end in ("lower", "upper")):
-        notes.append("An infinite end: no value on that side can be told from the truth.")
+        notes.append("An infinite end: no value on that side can be rejected.")
     return notes if results.converged else [*notes, f"What to do: {advice}"]
 
 
 def _profiled(results: Results) -> list[str]:
-    """Return a note on intervals by likelihood: how far their ends are from those that standard errors would give."""
+    """Return a note on profile likelihood intervals and how much they differ from Wald intervals."""
     if results.method == "likelihood" and results.converged and not results.likelihood_sets:
-        return ["intervals are by standard errors, and may be short: the likelihood was not followed from its maximum"]
+        return ["intervals are by standard errors, and may be short: the likelihood could not be profiled"]
     if not results.likelihood_sets:
         return []
     values, errors = results.params.values, results.bse.values
     sets = (results.likelihood_sets[name] for name in results.names)
     off = max(one.off(*here) for one, *here in zip(sets, values, errors, strict=True))
-    elsewhere = f"by standard errors they would end up to {off:.2g} standard errors elsewhere"
+    elsewhere = f"Wald intervals would differ by up to {off:.2g} standard errors"
     if off in ENDLESS:
-        elsewhere = "standard errors would give ends where there are none"
+        elsewhere = "Wald intervals would be bounded where these are not"
     return [f"intervals are what the likelihood cannot reject; {elsewhere}"]
 
 

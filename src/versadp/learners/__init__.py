@@ -1,1 +1,1 @@
-"""scikit-learn estimators: on released records they call `fit`, on plain ones scikit-learn's own solvers."""
+"""Estimators and scores for scikit-learn: on released records by `fit`, on plain ones by scikit-learn's solvers."""

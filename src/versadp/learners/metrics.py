@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
-LEAST = 1e-15  # probability, so that a logarithm is finite
+LEAST_PROBABILITY = 1e-15  # to which probabilities are clipped in logarithms, as log_loss of scikit-learn once did
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A score.
+    """A score of predictions.
 
     Attributes
     ----------
     wants : str
-        What it looks at: "predict", "predict_proba" or "decision_function".
+        The method of the estimator: "predict", "predict_proba" or "decision_function".
     gain : callable
         `gain(y, prediction)`, more is better; of ratios the loss.
     ratio : bool
-        Whether it is 1 less the loss over that of a constant.
+        True if it is 1 - loss / loss of the best constant.
     pairs : bool
-        Whether it is a mean over pairs.
+        True if it is a mean over pairs of records.
     """
 
     wants: str
@@ -64,12 +64,12 @@ def poisson_deviance(y: Array, f: Array) -> Array:
 
 def log_likelihood(t: Array, p: Array) -> Array:
     """Return the log likelihood of two classes; linear in t."""
-    p = np.clip(p, LEAST, 1 - LEAST)
+    p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     return np.asarray(t * np.log(p) + (1 - t) * np.log1p(-p))
 
 
 def hits(t: Array, c: Array) -> Array:
-    """Return whether the class is right; linear in t."""
+    """Return 1 if the class is right, else 0; linear in t."""
     return np.asarray(t * c + (1 - t) * (1 - c))
 
 
@@ -108,16 +108,16 @@ TWO_CLASSES = frozenset({hits, log_likelihood})
 
 @dataclass(frozen=True)
 class Means:
-    """Sums over each record's signed points: of a gain, and of the weights, whose expectation is known to be 1.
+    """Sums over the signed points of each record: of a gain, and of the weights, whose expectation is 1.
 
-    What the weights of a record are off by is a control variate: it is taken off by regression.
+    The weights are a control variate: their deviation from 1 is removed by regression.
     """
 
     gains: Array
     weights: Array
 
     def adjusted(self) -> Array:
-        """Return a number for each record with the same mean as the gains, that varies less.
+        """Return the gains adjusted by the control variate, one per record: the same mean, a smaller variance.
 
         Examples
         --------
@@ -133,13 +133,13 @@ class Means:
 
 
 def mean_score(means: Means) -> tuple[float, float]:
-    """Return a mean over records, and its standard error."""
+    """Return the mean over records and its standard error."""
     each = means.adjusted()
     return float(each.mean()), float(each.std() / np.sqrt(each.size))
 
 
 def explained(losses: Means, constant: Means) -> tuple[float, float]:
-    """Return 1 less the ratio of two means, and its standard error by the delta method."""
+    """Return 1 minus the ratio of two means, and its standard error by the delta method."""
     above, below = losses.adjusted(), constant.adjusted()
     ratio = float(above.mean() / below.mean())
     return 1 - ratio, float(np.std(above - ratio * below) / below.mean() / np.sqrt(above.size))
@@ -150,15 +150,16 @@ def signed_auc(score: Array, t: Array, weight: Array, record: NDArray[np.int64],
 
         sum over records i != j of  a_p b_q (1{s_p > s_q} + 1{s_p = s_q}/2)  /  the same of  a_p b_q
 
-    with a = w t of i, b = w (1 - t) of j. The noise of two records is independent, so the product of their inverses
-    undoes it; pairs of one record with itself are left out, since there it is not. The number of pairs is estimated
-    even where it is known: what weights are off by is off above and below.
+    with a = w t of i, b = w (1 - t) of j. The noise of two records is independent, so that products of their points are
+    unbiased; pairs of a record with itself are left out. The number of pairs is estimated even where it is known,
+    since the errors of numerator and denominator then cancel in part.
 
     Parameters
     ----------
     score, t, weight : arrays (m,)
-        Of points: the index, the class (0 or 1), the signed weight.
+        Index, class (0 or 1) and signed weight of each point.
     record : array (m,) of int
+        The record of each point.
     rows : int
         Number of records.
 
@@ -169,11 +170,11 @@ def signed_auc(score: Array, t: Array, weight: Array, record: NDArray[np.int64],
     >>> float(signed_auc(s, t, np.ones(5), np.arange(5), 5)[0]) == roc_auc_score(t, s)
     True
     """
-    a, b, nobody = weight * t, weight * (1 - t), np.zeros(score.size, np.int64)
-    low = _below(score, b, nobody) - _below(score, b, record)
-    high = _below(-score, a, nobody) - _below(-score, a, record)
+    a, b, none = weight * t, weight * (1 - t), np.zeros(score.size, np.int64)
+    low = _below(score, b, none) - _below(score, b, record)
+    high = _below(-score, a, none) - _below(-score, a, record)
     above, under = (np.bincount(record, each, rows) for each in (a, b))
-    pairs = np.bincount(record, a * low + b * high, rows)  # each counted for both of its records
+    pairs = np.bincount(record, a * low + b * high, rows)  # each pair counts for both of its records
     count = above.sum() * under.sum() - (above * under).sum()
     if not count > 0:
         raise ParameterError("AUC needs records of both classes", hint="more records, or another score")
@@ -183,7 +184,7 @@ def signed_auc(score: Array, t: Array, weight: Array, record: NDArray[np.int64],
 
 
 def _below(score: Array, weight: Array, group: NDArray[np.int64]) -> Array:
-    """Return for each point the sum of weights at lower scores of its group, and half of that at equal ones."""
+    """Return for each point the sum of weights at lower scores of its group plus half of that at equal scores."""
     order = np.lexsort([score, group])
     s, g, w = score[order], group[order], weight[order]
     first = np.append(True, (s[1:] != s[:-1]) | (g[1:] != g[:-1]))

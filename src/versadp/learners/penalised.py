@@ -2,14 +2,14 @@
 
     corrected mean loss(theta)  +  alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2)
 
-The penalty is in the units of the columns, as in scikit-learn; `Scaler` makes these comparable. Losses that bend
-everywhere have a ridge, by Newton steps from the fit without a penalty. Squared loss is a quadratic form,
+The penalty is in the units of the columns, as in scikit-learn; `Scaler` makes these comparable. Smooth losses have a
+ridge, by Newton steps from the fit without a penalty. Squared loss is a quadratic form,
 
     theta'H theta / 2 + g'theta,     H the corrected Gram matrix, g = -H theta^ if there is a fit without penalty,
 
-and has lasso and elastic net too. H is unbiased and need not be positive: where it is not, negative eigenvalues of its
-correlations are set to 0, which is the nearest matrix that is one, and none are negative once there are enough records.
-Penalised coefficients have no intervals: they are shrunk on purpose.
+and also has lasso and elastic net. H is unbiased and need not be positive semidefinite: negative eigenvalues of its
+correlation matrix are set to 0, which gives the nearest one that is; with enough records there are none. Penalised
+coefficients have no intervals, since they are biased by construction.
 """
 
 from __future__ import annotations
@@ -26,20 +26,18 @@ from versadp.fitting.models import make_problem
 from versadp.fitting.weights import record_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from versadp.fitting.problem import Problem
     from versadp.fitting.report import Answer
     from versadp.formula.terms import Terms
+    from versadp.inputs import Array
     from versadp.release.release import Release
 
-    Array = NDArray[np.float64]
-
-TIGHT, STEPS = 1e-9, 50
+CONVERGED = 1e-9  # relative size of a Newton step in the norm of the curvature: 1e-6 standard errors at 1e6 records
+MOST_STEPS = 50  # of Newton; near a minimum five suffice, and without one it stops at an indefinite curvature
 
 
 class Penalty(NamedTuple):
-    """How much coefficients are shrunk, and how much of it is that of a lasso."""
+    """The size of a penalty and the share of it that is a lasso's."""
 
     alpha: float
     l1_ratio: float = 0.0
@@ -48,7 +46,7 @@ class Penalty(NamedTuple):
 def fit_penalised(
     release: Release, formula: str, loss: Any, penalty: Penalty, *, method: str, draws: int, seed: int, weights: Any
 ) -> tuple[tuple[str, ...], Array, Terms]:
-    """Return names, coefficients and terms of a penalised fit."""
+    """Return names, coefficients and terms of a penalised fit to a release."""
     _refuse(loss, penalty, method)
     free = method == "efficient"
     problem = make_problem(release, formula, loss, record_weights(weights, release), None, free=free)
@@ -67,26 +65,25 @@ def fit_penalised(
 def _refuse(loss: Any, penalty: Penalty, method: str) -> None:
     if not getattr(loss, "smooth", False):
         raise ParameterError(
-            f"{loss.name} loss of released records takes no penalty: corrected, its kinks make an objective with many "
-            "minima, among which a penalty would choose",
-            hint="alpha=0; or a loss that bends everywhere: squared, logistic, poisson",
+            f"{loss.name} loss of released records takes no penalty: its corrected objective has many minima",
+            hint="use alpha=0, or a smooth loss: squared, logistic, poisson",
         )
     if penalty.l1_ratio and not loss.quadratic:
-        raise ParameterError(f"{loss.name} loss of released records has a ridge only", hint="l1_ratio=0")
+        raise ParameterError(f"{loss.name} loss of released records has only a ridge penalty", hint="use l1_ratio=0")
     if method == "likelihood":
-        raise ParameterError("'likelihood' takes no penalty", hint="method='efficient'")
+        raise ParameterError("method 'likelihood' takes no penalty", hint="use method='efficient'")
 
 
 class Around(NamedTuple):
-    """The corrected score and curvature around a fit without penalty, in the user's units: theta = A fitted + b."""
+    """The corrected score and curvature near a fit without penalty, in the user's units."""
 
     answer: Answer
     mix: Array
-    size: float  # of the user's loss, in units of the one that is fitted
+    size: float  # the user's loss over the loss that is fitted, in other units
 
     @classmethod
     def of(cls, answer: Answer) -> Around:
-        """Return what an answer was found by; if it was not found, with weights that need no data."""
+        """Return it with the weights of the members of the fit, or with equal weights if the fit failed."""
         assert answer.asked is not None
         members = len(answer.asked.family.names)
         equal = np.ones(members)
@@ -96,7 +93,7 @@ class Around(NamedTuple):
         return cls(answer, mix, _unit(answer.problem) ** 2)
 
     def at(self, theta: Array) -> tuple[Array, Array]:
-        """Return slope and curvature of the corrected mean loss at the user's coefficients."""
+        """Return gradient and Hessian of the corrected mean loss at the user's coefficients."""
         problem, asked = self.answer.problem, self.answer.asked
         assert asked is not None
         moments = asked.family.moments(problem.to_fit(theta), self.mix)
@@ -104,26 +101,26 @@ class Around(NamedTuple):
         return self.size * moments.score[0] @ back, self.size * back.T @ moments.hessian @ back
 
     def estimate(self) -> Array | None:
-        """Return the fit without penalty, in the user's units, if there is one."""
+        """Return the fit without penalty in the user's units, None if there is none."""
         found, problem = self.answer.fit, self.answer.problem
         if not found.converged:
             return None
         return problem.to_user(found.theta if found.bias is None else found.theta - found.bias, found.cov)[0]
 
     def quadratic_form(self) -> tuple[Array, Array]:
-        """Return H and g of a quadratic objective."""
+        """Return H and g of the quadratic objective."""
         found = self.estimate()
         zero = np.zeros(len(self.answer.problem.names))
         slope, bend = self.at(zero)
         return bend, slope if found is None else -bend @ found
 
     def newton(self, ridge: Array) -> Array:
-        """Return where the slope and that of a ridge cancel."""
+        """Return the minimum of the corrected mean loss with a ridge penalty."""
         found, problem, asked = self.estimate(), self.answer.problem, self.answer.asked
         assert asked is not None
         theta = problem.to_user(asked.start, np.eye(asked.start.size))[0] if found is None else found
         slope, bend = self.at(theta)
-        for _ in range(STEPS):
+        for _ in range(MOST_STEPS):
             total, curved = slope + ridge * theta, bend + np.diag(ridge)
             try:
                 np.linalg.cholesky(curved)
@@ -131,7 +128,7 @@ class Around(NamedTuple):
                 break
             step = np.linalg.solve(curved, total)
             size = float(total @ step)
-            if size < TIGHT**2 * (1 + float(theta @ curved @ theta)):
+            if size < CONVERGED**2 * (1 + float(theta @ curved @ theta)):
                 return theta - step
             for halving in range(12):
                 after = theta - 0.5**halving * step
@@ -143,12 +140,12 @@ class Around(NamedTuple):
                 break
             theta = after
         raise EstimationError(
-            "the penalised objective has no minimum that could be found", hint="a larger alpha, or more records"
+            "no minimum of the penalised objective was found", hint="use a larger alpha, or more records"
         )
 
 
 def _unit(problem: Problem) -> float:
-    """Return the unit of a noisy response, by which fits divide it."""
+    """Return the unit by which a fit divides a noisy response."""
     model = problem.model
     if isinstance(model, CustomModel) or not isinstance(model, LinearModel) or model.response < 0:
         return 1.0
@@ -156,7 +153,7 @@ def _unit(problem: Problem) -> float:
 
 
 def quadratic(H: Array, g: Array, shrunk: Array, penalty: Penalty) -> Array:
-    """Return the minimum of `theta'H theta/2 + g'theta` and a penalty on the coefficients that are shrunk.
+    """Return the minimum of `theta'H theta/2 + g'theta` and a penalty on the coefficients with `shrunk` 1.
 
     Examples
     --------
@@ -170,7 +167,7 @@ def quadratic(H: Array, g: Array, shrunk: Array, penalty: Penalty) -> Array:
     alpha, l1 = penalty
     if l1 == 0:
         return np.asarray(np.linalg.solve(root.T @ root + np.diag(alpha * shrunk), root.T @ target), dtype=np.float64)
-    # coefficients that are not shrunk are whatever is best for the others
+    # coefficients without a penalty are concentrated out
     held, kept = np.flatnonzero(shrunk == 0), np.flatnonzero(shrunk)
     onto = np.linalg.pinv(root[:, held])
     design, left = (m - root[:, held] @ (onto @ m) for m in (root[:, kept], target))
@@ -183,11 +180,11 @@ def quadratic(H: Array, g: Array, shrunk: Array, penalty: Penalty) -> Array:
 
 
 def _root(H: Array) -> Array:
-    """Return R with R'R = H, or the nearest to H, correlation by correlation, that has one."""
+    """Return R with R'R = H, or with the nearest positive semidefinite correlation matrix."""
     diagonal = np.diag(H)
     if not np.isfinite(H).all() or (diagonal <= 0).any():
         raise EstimationError(
-            "a column is lost in noise: its corrected variance is not positive", hint="leave it out, or more records"
+            "the corrected variance of a column is not positive", hint="leave the column out, or use more records"
         )
     size = np.sqrt(diagonal)
     values, vectors = np.linalg.eigh(H / np.outer(size, size))

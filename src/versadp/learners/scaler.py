@@ -1,11 +1,11 @@
-"""Other units for released columns, with the mechanism in the same units.
+"""Scaling of released columns together with their mechanism.
 
     z = (x - a) / b
 
-A column that an ordinary scaler has touched is off its grid: nobody knows any longer how much noise it has. Here a and
-b come from the schema (`to="bounds"`: the middle and half the width, so that z lies between -1 and 1), or are the mean
-and standard deviation of the *true* records (`to="moments"`, corrected, as `describe` has them); noise, bounds and
-steps are divided by b too. Public columns are scaled by their own mean and spread, categories are left as they are.
+An ordinary scaler moves a column off its release grid, so that the scale of its noise is lost. Here a and b are the
+middle and half the width of the bounds (`to="bounds"`, so that z lies between -1 and 1), or the corrected mean and
+standard deviation (`to="moments"`, as `describe` has them); noise, bounds and steps are divided by b too. Public
+columns are scaled by their own mean and standard deviation, categories are not changed.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from sklearn.utils.validation import check_is_fitted
 from versadp.describing.describe import describe
 from versadp.errors import EstimationError, ParameterError
 from versadp.fitting.source import is_number
-from versadp.learners.inputs import Carried, numbers_at, read_given
+from versadp.learners.conversion import Carried, numbers_at, read_given
 from versadp.release.mechanism import Mechanism
 from versadp.schema import Bounded, Schema
 
 
 class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """Scale released columns, and carry their mechanism along to the learner that follows in a pipeline.
+    """Scale released columns, and pass their mechanism on to the learner that follows in a pipeline.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What made the noise.
+        The mechanism that released the columns.
     response : str, optional
-        The private column that y is, if it is one; it is not scaled.
+        The private column that is y, if it is private; it is not scaled.
     to : {"bounds", "moments"}
         By the declared bounds, or by corrected mean and standard deviation.
 
     Attributes
     ----------
     center_, scale_ : dict of str to float
-        What is taken off each number, and what it is divided by.
+        The a and the b of each numeric column.
 
     Examples
     --------
@@ -63,11 +63,11 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
         self.to = to
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check that the columns are as released, and find what they are scaled by; y is looked at, and not scaled."""
+        """Check that the columns are as released, and compute centres and scales; y is checked, and not scaled."""
         if not isinstance(self.mechanism, Mechanism):
             raise ParameterError("a Scaler needs a mechanism", hint="Scaler(release.mechanism)")
         if self.to not in {"bounds", "moments"}:
-            raise ParameterError(f"a Scaler knows no {self.to!r}", hint='choose from "bounds", "moments"')
+            raise ParameterError(f"a Scaler has no option to={self.to!r}", hint='choose from "bounds", "moments"')
         if y is None and self.response is None:
             y = np.zeros(len(X))
         given = read_given(X, y, self.mechanism, self.response)
@@ -76,19 +76,16 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
         private = [name for name in given.features if isinstance(schema.columns[name], Bounded)]
         learnt = public | set(private if self.to == "moments" else ())
         seen = describe(given.release, quantiles=(0.5,)) if learnt else {}
-        self.center_, self.scale_ = {}, {}
-        for name in (*private, *public):
-            column = schema.columns[name]
-            if name in learnt:
-                self.center_[name], self.scale_[name] = _moments(seen[name], name)
-            else:
-                assert isinstance(column, Bounded)
-                self.center_[name], self.scale_[name] = (column.lower + column.upper) / 2, column.width / 2
+        pairs = {name: _middle(schema, name) for name in private} | {
+            name: _moments(seen[name], name) for name in learnt
+        }
+        self.center_ = {name: centre for name, (centre, _) in pairs.items()}
+        self.scale_ = {name: scale for name, (_, scale) in pairs.items()}
         self._names, self.n_features_in_ = given.features, len(given.features)
         return self
 
     def transform(self, X: Any) -> Carried:
-        """Return the columns in the new units, with their mechanism."""
+        """Return the scaled columns with their scaled mechanism."""
         check_is_fitted(self)
         assert self.mechanism is not None
         found = numbers_at(X, self._names, self.mechanism.schema)
@@ -101,7 +98,7 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
         return Carried(out, self._scaled(), self.mechanism)
 
     def _scaled(self) -> Mechanism:
-        """Return the mechanism in the new units."""
+        """Return the mechanism of the scaled columns."""
         assert self.mechanism is not None
         columns = {}
         for name, column in self.mechanism.schema.columns.items():
@@ -114,9 +111,19 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
         return Mechanism(Schema(columns), noise={block.columns: block.spec for block in self.mechanism.blocks})
 
 
+def _middle(schema: Schema, name: str) -> tuple[float, float]:
+    """Return the middle and half the width of the bounds."""
+    column = schema.columns[name]
+    assert isinstance(column, Bounded)
+    return (column.lower + column.upper) / 2, column.width / 2
+
+
 def _moments(seen: Any, name: str) -> tuple[float, float]:
-    """Return mean and standard deviation, corrected."""
+    """Return the corrected mean and standard deviation."""
     mean, spread = float(seen.mean.value), float(seen.sd.value)
     if not (np.isfinite(mean) and spread > 0):
-        raise EstimationError(f"the spread of {name!r} is lost in noise", hint='use to="bounds", or more records')
+        raise EstimationError(
+            f"the standard deviation of {name!r} cannot be estimated under so much noise",
+            hint='use to="bounds", or more records',
+        )
     return mean, spread

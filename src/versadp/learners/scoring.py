@@ -1,16 +1,15 @@
-"""Scores on released records that are right for the true ones.
+"""Scores from released records that are unbiased for the scores at the true records.
 
     mean over records of  sum_p w_p g(y_p, f(x_p))       has expectation  mean of g(y, f(x)) at the true records
 
-for any predictor f that does not depend on these records' noise: a learner of ours, or anybody's. The signed points are
-those of `Release.augment`; of several wide windows, whose points would be too many, those that all records share
-(`shared.py`). A score on the records from which f was learnt is too good, as everywhere; cross-validate.
+for any predictor f that does not depend on the noise of these records. The signed points are those of
+`Release.augment`; several wide windows have too many, and use points that all records share (`shared_points.py`). A
+score on the records to which f was fitted is too good, as with any data; cross-validate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ import pyarrow as pa
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.fitting.source import values_of
-from versadp.learners.inputs import Carried, read_given
+from versadp.learners.conversion import Carried, read_given
 from versadp.learners.metrics import (
     TWO_CLASSES,
     Means,
@@ -29,7 +28,7 @@ from versadp.learners.metrics import (
     mean_score,
     signed_auc,
 )
-from versadp.learners.shared import chosen, shareable
+from versadp.learners.shared_points import chosen, shareable
 from versadp.release.frame import LOT_ROWS
 from versadp.release.path.table import build_frame
 from versadp.release.release import Release
@@ -39,10 +38,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.learners.inputs import Given
-    from versadp.learners.shared import Shared
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
+    from versadp.learners.conversion import Given
+    from versadp.learners.shared_points import Shared
 
 
 def corrected_score(
@@ -58,26 +56,26 @@ def corrected_score(
     random_state: int = 0,
     return_std: bool = False,
 ) -> Any:
-    """Return how well predictions do on the true records, from released ones.
+    """Return the score of predictions at the true records, estimated from released ones.
 
     Parameters
     ----------
     estimator : fitted estimator or pipeline
-        Of versadp, or of anybody.
+        Of versadp, of scikit-learn, or with the same interface.
     X, y : released records
         As for `fit` of a learner.
     metric : str or callable, optional
         "accuracy", "neg_log_loss", "neg_brier_score", "roc_auc", "r2", "d2_poisson", "neg_mean_squared_error",
-        "neg_mean_absolute_error", "neg_mean_pinball_loss", "neg_mean_poisson_deviance"; or `gain(y, prediction)`, a
-        number a record. Accuracy for classifiers and R squared for others by default.
+        "neg_mean_absolute_error", "neg_mean_pinball_loss", "neg_mean_poisson_deviance"; or `gain(y, prediction)`, one
+        number per record. Accuracy for classifiers and R squared for others by default.
     mechanism : Mechanism, optional
-        What made the noise; by default what the estimator, or a step of a pipeline, has.
+        The mechanism that released the records; by default that of the estimator, or of a step of a pipeline.
     response : str, optional
-        The private column that y is; by default what the estimator has.
+        The private column that is y; by default that of the estimator.
     draws, extension, random_state
         As for `Release.augment`.
     return_std : bool
-        Also return a standard error: that of these records and their noise, for these predictions.
+        Also return the standard error, due to these records and their noise, given the predictions.
 
     Returns
     -------
@@ -98,21 +96,21 @@ def corrected_score(
     >>> bool(abs(np.mean(model.predict(release.frame[["x"]]) == release.frame["y"]) - truth) < 0.1)
     False
     """
-    told = Told.of(estimator, mechanism, response)
-    given = read_given(X, y, told.mechanism, told.response)
+    known = _Declared.of(estimator, mechanism, response)
+    given = read_given(X, y, known.mechanism, known.response)
     if metric is None:
         metric = "accuracy" if hasattr(estimator, "classes_") else "r2"
-    wanted = as_metric(metric, told.quantile)
     seed = inputs.whole("random_state", 0 if random_state is None else random_state, 0)
-    how = {"draws": draws, "extension": extension, "seed": seed}
-    kind = "array" if not isinstance(X, Release | Carried | str) and not hasattr(X, "columns") else "pandas"
-    found = _score(estimator, given, wanted, _Seen(kind, told.columns), how)
+    as_array = not isinstance(X, Release | Carried | str) and not hasattr(X, "columns")
+    features = given.features if known.columns is None else tuple(known.columns)
+    scorer = _Scorer.of(estimator, as_metric(metric, known.quantile), given.response, features, as_array=as_array)
+    found = _score(scorer, given, {"draws": draws, "extension": extension, "seed": seed})
     return found if return_std else found[0]
 
 
 @dataclass(frozen=True)
-class corrected_scorer:  # noqa: N801 - used as a function, and made so that it can be pickled and cloned
-    """Make a scorer for `GridSearchCV`, `cross_val_score` and the like that is right for the true records.
+class corrected_scorer:  # noqa: N801 - called as a function; a class, so that it can be pickled and cloned
+    """Return a scorer of the true records for `GridSearchCV`, `cross_val_score` and the like.
 
     Parameters
     ----------
@@ -145,13 +143,12 @@ class corrected_scorer:  # noqa: N801 - used as a function, and made so that it 
     random_state: int = 0
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Return the score, more being better."""
+        """Return the score; more is better."""
         return float(corrected_score(estimator, X, y, **vars(self)))
 
 
-@dataclass(frozen=True)
-class Told:
-    """What an estimator, or a step of a pipeline, says of its records."""
+class _Declared(NamedTuple):
+    """The parameters of an estimator, or of the steps of a pipeline, that describe its records."""
 
     mechanism: Any
     response: str | None
@@ -159,8 +156,8 @@ class Told:
     columns: Any
 
     @classmethod
-    def of(cls, estimator: Any, mechanism: Any, response: str | None) -> Told:
-        """Return what was said, or else what the steps say, the first first."""
+    def of(cls, estimator: Any, mechanism: Any, response: str | None) -> _Declared:
+        """Return the arguments, or else what the steps declare, the first step first."""
         steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
 
         def first(name: str, otherwise: Any = None) -> Any:
@@ -175,39 +172,71 @@ class Told:
         )
 
 
-class _Seen(NamedTuple):
-    """How an estimator sees records: as a table or an array, and which columns."""
+@dataclass(frozen=True, eq=False)
+class _Scorer:
+    """An estimator with a metric: coded responses, predictions and gains of tables of records."""
 
-    kind: str
-    columns: Any
+    estimator: Any
+    metric: Metric
+    response: str
+    features: tuple[str, ...]
+    as_array: bool
+    classes: Any  # two of them for a metric of classes, None for others
 
+    @classmethod
+    def of(cls, estimator: Any, metric: Metric, response: str, features: tuple[str, ...], *, as_array: bool) -> _Scorer:
+        """Return the scorer; raise if the metric needs two classes and the estimator has others."""
+        classes = None
+        if metric.gain in TWO_CLASSES or metric.wants == "predict_proba":
+            classes = getattr(estimator, "classes_", None)
+            if classes is None or len(classes) != 2:
+                raise ParameterError("this score is for two classes", hint="fit a classifier of two")
+        return cls(estimator, metric, response, features, as_array, classes)
 
-def _score(estimator: Any, given: Given, metric: Metric, seen: _Seen, how: dict[str, Any]) -> tuple[float, float]:
-    features = given.features if seen.columns is None else tuple(seen.columns)
-    classes = getattr(estimator, "classes_", None)
-    two = metric.gain in TWO_CLASSES or metric.wants == "predict_proba"
-    if two and (classes is None or len(classes) != 2):
-        raise ParameterError("this score is for two classes", hint="fit a classifier of two")
-    coded = partial(_classes, classes=classes) if two else partial(np.asarray, dtype=float)
-    parts, rows = [], 0
+    def coded(self, y: NDArray[Any]) -> Array:
+        """Return the response as numbers: 0 and 1 for classes, values in between where noise puts them."""
+        if self.classes is None:
+            return np.asarray(y, dtype=float)
+        if y.dtype.kind == "O":
+            return np.asarray([value == self.classes[1] for value in y], dtype=float)
+        low, high = float(self.classes[0]), float(self.classes[1])
+        return np.asarray((y - low) / (high - low))
 
-    def predicted(table: pa.Table) -> Array:
-        return _predicted(estimator, _frame(table, seen.kind, features), metric.wants, classes if two else None)
+    def predicted(self, table: pa.Table) -> Array:
+        """Return what the metric needs of the estimator: predictions, probabilities of the second class, or indices."""
+        taken = table.select(list(self.features))
+        frame = taken.to_pandas()
+        if self.as_array:
+            frame = np.column_stack([values_of(taken.column(name)) for name in self.features])
+        wants = self.metric.wants
+        if wants == "decision_function" and not hasattr(self.estimator, wants):
+            wants = "predict_proba"
+        if not hasattr(self.estimator, wants):
+            raise ParameterError(f"{type(self.estimator).__name__} has no {wants}", hint="use another metric")
+        found = np.asarray(getattr(self.estimator, wants)(frame))
+        if wants == "predict_proba":
+            return np.asarray(found[:, 1])
+        if self.classes is not None and wants == "predict":
+            return np.asarray(found == self.classes[1], dtype=float)
+        return np.asarray(found, dtype=float)
 
-    def gained(columns: dict[str, Any]) -> Array:
+    def gain(self, columns: dict[str, Any]) -> Array:
+        """Return the gains of records given by columns."""
         table = build_frame(columns, "arrow")
-        return metric.gain(coded(values_of(table.column(given.response))), predicted(table))
+        return self.metric.gain(self.coded(values_of(table.column(self.response))), self.predicted(table))
 
-    used = [*features, given.response]
+
+def _score(scorer: _Scorer, given: Given, how: dict[str, Any]) -> tuple[float, float]:
+    """Return the corrected score and its standard error."""
+    metric, used = scorer.metric, [*scorer.features, given.response]
     blocks = shareable(given.release.mechanism, used, how["draws"])
-    shared = None if blocks is None else chosen(blocks, given.release, used, None if metric.pairs else gained)
+    shared = None if blocks is None else chosen(blocks, given.release, used, None if metric.pairs else scorer.gain)
+    parts, rows = [], 0
     for part in _points(given, used, how, shared):
-        f = predicted(part.table)
-        own = None if part.known is None else coded(part.known)
-        parts.append((coded(part.y), f, part.weight, part.record + rows, own))
+        own = None if part.known is None else scorer.coded(part.known)
+        parts.append((scorer.coded(part.y), scorer.predicted(part.table), part.weight, part.record + rows, own))
         rows += part.rows
     y, f, weight, record = (np.concatenate([part[k] for part in parts]) for k in range(4))
-    known = None if parts[0][4] is None else np.concatenate([part[4] for part in parts])
     if metric.pairs:
         return signed_auc(f, y, weight, record, rows)
     total = np.bincount(record, weight, rows).astype(float)
@@ -218,14 +247,16 @@ def _score(estimator: Any, given: Given, metric: Metric, seen: _Seen, how: dict[
     gain = means(metric.gain(y, f))
     if not metric.ratio:
         return mean_score(gain)
-    if known is not None:  # a response that is public has its mean and spread as they are
+    if parts[0][4] is not None:  # mean and spread of a public response need no correction
+        known = np.concatenate([part[4] for part in parts])
         return explained(gain, Means(metric.gain(known, np.full(rows, known.mean())), np.ones(rows)))
     middle = means(y).adjusted().mean()
     return explained(gain, means(metric.gain(y, np.full(y.size, middle))))
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
+    """The signed points of some records."""
+
     table: pa.Table
     y: NDArray[Any]
     weight: Array
@@ -234,16 +265,8 @@ class _Part:
     known: NDArray[Any] | None  # the response of each record, if it is public
 
 
-def _frame(table: pa.Table, kind: str, features: tuple[str, ...]) -> Any:
-    """Return columns as an estimator sees them."""
-    taken = table.select(list(features))
-    if kind == "pandas":
-        return taken.to_pandas()
-    return np.column_stack([values_of(taken.column(name)) for name in features])
-
-
 def _points(given: Given, used: list[str], how: dict[str, Any], shared: Shared | None) -> Iterator[_Part]:
-    """Yield signed points, lot by lot."""
+    """Yield the signed points of the records, batch by batch."""
     mechanism = given.release.mechanism
     for number, batch in enumerate(given.release.batches(LOT_ROWS)):
         whole = pa.Table.from_batches([batch])
@@ -257,24 +280,3 @@ def _points(given: Given, used: list[str], how: dict[str, Any], shared: Shared |
             )
         known = values_of(whole.column(given.response)) if given.response in mechanism.schema.public else None
         yield _Part(table, values_of(table.column(given.response)), weight, record, batch.num_rows, known)
-
-
-def _classes(y: NDArray[Any], classes: Any) -> Array:
-    """Return 0 for the first class and 1 for the second; numbers in between where noise puts them."""
-    if y.dtype.kind == "O":
-        return np.asarray([value == classes[1] for value in y], dtype=float)
-    low, high = float(classes[0]), float(classes[1])
-    return np.asarray((y - low) / (high - low))
-
-
-def _predicted(estimator: Any, frame: Any, wants: str, classes: Any) -> Array:
-    if wants == "decision_function" and not hasattr(estimator, wants):
-        wants = "predict_proba"
-    if not hasattr(estimator, wants):
-        raise ParameterError(f"{type(estimator).__name__} has no {wants}", hint="take another score")
-    found = np.asarray(getattr(estimator, wants)(frame))
-    if wants == "predict_proba":
-        return np.asarray(found[:, 1])
-    if classes is not None and wants == "predict":
-        return np.asarray(found == classes[1], dtype=float)
-    return np.asarray(found, dtype=float)

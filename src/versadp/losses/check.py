@@ -1,7 +1,7 @@
 """Check loss: `(y - u)(tau - 1{y < u})`. Quantile regression.
 
 Its derivative `1{u > y} - tau` jumps, so it is smoothed with a fourth-order kernel of bandwidth h for fitting; the
-bias of the smoothing is O(h^4). Corrected it is a `Kink` in u - y.
+bias of the smoothing is O(h^4). The corrected loss is a `Kink` in u - y.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss, zeros
-from versadp.losses.closed import need_exact_rate
-from versadp.losses.kink import Kink
+from versadp.losses.corrected_tables import Kink, need_exact_rate
+from versadp.losses.index_loss import IndexLoss, zeros
 from versadp.losses.smoothing import of_line, of_residuals, step
 from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
-    from versadp.losses.line import Line
+    from versadp.inputs import Array
+    from versadp.losses.pilot_line import Line
 
 
 class Check(IndexLoss):
@@ -50,11 +49,11 @@ class Check(IndexLoss):
         return (share - self.tau, density, *zeros(u, 2))[:order]
 
     def in_units(self, unit: float) -> IndexLoss:
-        """Return the same loss: it has no unit. A subclass may have one."""
+        """Return the same loss, which has no unit; a subclass may have one."""
         return self if type(self) is Check else super().in_units(unit)
 
     def start(self, m: Array, y: Array) -> Array:
-        """Return the robust line, moved to the quantile of its residuals if the design has a constant."""
+        """Return a robust regression, its intercept moved to the quantile of the residuals if there is one."""
         theta = robust(m, y)
         constant = np.flatnonzero((m == m[:1]).all(axis=0) & (m[0] != 0))
         if constant.size:
@@ -62,15 +61,15 @@ class Check(IndexLoss):
         return theta
 
     def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
-        """Return by how much to smooth the loss and its curvature: more in the tails, where records are few."""
+        """Return the bandwidths of the loss and of its curvature: wider in the tails, where records are few."""
         return of_residuals(m, y, factor, self.tau)
 
     def start_on(self, line: Line) -> Array:
-        """Return the line, moved to the quantile of its residuals if the design has a constant."""
+        """Return the pilot regression, its intercept moved to the quantile of the residuals if there is one."""
         return line.theta if line.lift is None else line.theta + line.quantile(self.tau) * line.lift
 
     def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
-        """Return by how much to smooth, from the scale of residuals around the quantile."""
+        """Return the bandwidths, from the scale of the residuals around the quantile."""
         return of_line(line, factor, self.tau)
 
     def closed(

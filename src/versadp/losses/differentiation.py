@@ -1,13 +1,13 @@
-r"""Derivatives of a user's function of a vector, over all records at once: by JAX if it is written so, or numerically.
+r"""Derivatives of a user's function of a vector, for all records at once: by JAX, or by central differences.
 
     f' = (f(t + h) - f(t - h))/(2h),      error  h²/6 times the third derivative, and by rounding 1e-16 |f|/h
 
-With h = 6e-6 and numbers of ordinary size both are about 1e-11. Coefficients of large columns are not of ordinary size:
-an income of 1e5 times a step of 6e-6 is a step of 0.6 in the index. So a step is looked at: where the function bends
-over it, `|f(t + h) - 2 f(t) + f(t - h)|` against `|f(t + h) - f(t - h)|`, by more than a thousandth, it is narrowed.
+With h = 6e-6 and quantities of order 1 both are about 1e-11. Coefficients of large columns are not of order 1: an
+income of 1e5 times a step of 6e-6 is a step of 0.6 in the index. So a step is shortened where the second difference
+`|f(t + h) - 2 f(t) + f(t - h)|` exceeds a thousandth of the first, `|f(t + h) - f(t - h)|`.
 
-A function is JAX's if it says so (`jax.jit`), or if something of JAX stands among the names that it uses. JAX is never
-imported for a function whose author has not imported it.
+A function is taken to be written in JAX if it is an object of JAX (`jax.jit`), or if a name that it uses is. JAX is
+never imported here before the user has imported it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
-
-STEP = 6e-6  # about the cube root of the rounding error
-BENT, FLAT = 1e-3, 1e-5
+STEP = 6e-6  # relative to max(|theta|, 1): the cube root of the rounding error 2e-16, which balances both errors
+MOST_BENT = 1e-3  # second over first difference from which a step is shortened; the relative error is about its square
+AIMED_BEND = 1e-5  # the ratio at which a shortened step aims, so that one shortening is mostly enough: chosen
 
 
 def differences(function: Callable[[Array], Array], theta: Array, steps: Array | None = None) -> Array:
@@ -38,7 +37,7 @@ def differences(function: Callable[[Array], Array], theta: Array, steps: Array |
         From theta to (n,).
     theta : array (p,)
     steps : array (p,), optional
-        Taken as they are; wide enough, they serve functions with kinks too.
+        Used without shortening; wide steps serve functions with kinks.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def differences(function: Callable[[Array], Array], theta: Array, steps: Array |
 
 
 def _along(function: Callable[[Array], Array], theta: Array, j: int, h: float, middle: Array | None) -> Array:
-    """Return one column of differences; with the value in the middle a step that is too wide is made narrower."""
+    """Return one column of differences; a step is shortened if the value in the `middle` is given."""
     while True:
         e = np.zeros_like(theta)
         e[j] = h
@@ -64,22 +63,22 @@ def _along(function: Callable[[Array], Array], theta: Array, j: int, h: float, m
 
 
 def _narrowing(above: Array, middle: Array, below: Array) -> float:
-    """Return by what to multiply a step: 1 where the function does not bend over it, or by no more than rounding."""
+    """Return the factor for a step: 1 if the function is linear over it up to `MOST_BENT`, or up to rounding."""
     slope, bend = float(np.abs(above - below).mean()), float(np.abs(above - 2 * middle + below).mean())
-    if bend <= max(BENT * slope, 1e-12 * float(np.abs(middle).mean())):
+    if bend <= max(MOST_BENT * slope, 1e-12 * float(np.abs(middle).mean())):
         return 1.0
-    return min(max(FLAT * slope / bend, 1e-3), 0.1)
+    return min(max(AIMED_BEND * slope / bend, 1e-3), 0.1)
 
 
 def is_jax(function: Any) -> bool:
-    """Tell whether a function is written in JAX, without importing it.
+    """Return True if a function is written in JAX, without importing it.
 
     Examples
     --------
     >>> is_jax(lambda x, theta: np.abs(x[:, 0] - theta[0]))
     False
     """
-    if "jax" not in sys.modules:  # who wrote it in JAX has imported JAX
+    if "jax" not in sys.modules:  # the author of a function in JAX has imported it
         return False
     if type(function).__module__.partition(".")[0] in {"jax", "jaxlib"}:
         return True
@@ -95,7 +94,7 @@ def is_jax(function: Any) -> bool:
 
 
 def jax_gradient(function: Callable[..., Any]) -> Callable[[Array, Array], Array]:
-    """Return the gradient in theta of `function(x, theta) -> (n,)`, record by record, compiled; in double precision."""
+    """Return the compiled gradient in theta of `function(x, theta) -> (n,)` per record, in double precision."""
     import jax
 
     def one(row: Any, theta: Any) -> Any:
@@ -107,7 +106,7 @@ def jax_gradient(function: Callable[..., Any]) -> Callable[[Array, Array], Array
 
 @lru_cache(maxsize=16)
 def jax_laplacian(function: Callable[..., Any], unit: tuple[float, ...]) -> Callable[[Array, Array], Array]:
-    """Return `sum_j unit_j² d²/dx_j²` of `function(x, theta) -> (n,)`, record by record: forward over reverse."""
+    """Return `sum_j unit_j² d²/dx_j²` of `function(x, theta) -> (n,)` per record, by forward over reverse mode."""
     import jax
     import jax.numpy as jnp
 
@@ -124,7 +123,7 @@ def jax_laplacian(function: Callable[..., Any], unit: tuple[float, ...]) -> Call
 
 
 def jax_value(function: Callable[..., Any]) -> Callable[[Array, Array], Array]:
-    """Return the function itself in double precision."""
+    """Return the function in double precision."""
     return lambda x, theta: _double(function, x, theta)
 
 

@@ -1,16 +1,16 @@
-"""A loss written in terms that noise can be undone in: powers and waves of an index.
+"""Losses as sums of powers and waves of an index, from which noise is removed in closed form.
 
     loss(u, y) = linear u + (quadratic/2) u² + cross y u
                  + Re Σ_m weight_m e^{i m base (u + along y)} + Re Σ_m odd_m e^{i (m base u + π y/2)}
 
-up to what does not depend on u. Squared loss is such a sum (quadratic 1), and so is Poisson loss (base -i, for a real
-exponential). Others are near one on the interval where their argument lies:
+up to terms without u. Squared loss is such a sum (quadratic 1), and so is Poisson loss (base -i, for a real
+exponential). Other losses are approximated by one on the interval of their argument:
 
     natural     A(u) - y u       cross = -1
     residual    rho(u - y)       cross = -quadratic, along = -1
     margin      f(y u), y = ±1   the even part of f is one of u, and the odd one y times one: e^{i π y/2} = i y
 
-A response is undone like any other column: nobody asks whether it is public.
+A response is corrected as any other column, private or public.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-QUARTER = math.pi / 2  # the frequency at which a response of ±1 turns a cosine into a sine
+QUARTER = math.pi / 2  # frequency in radians per unit of a response of ±1, by e^{i π y/2} = i y
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """Coefficients of powers and waves.
+    """Coefficients of the powers and waves of a loss.
 
     Attributes
     ----------
@@ -31,20 +31,20 @@ class Expansion:
     base : complex
         The lowest frequency; the others are its multiples.
     weights : tuple of complex
-        Of each wave.
+        One per wave.
     along : float
-        So many times its frequency in the index is a wave's in the response.
+        Frequency of a wave in the response, in multiples of its frequency in the index.
     odd : tuple of complex
-        Of waves that turn with the sign of the response.
+        Weights of the waves that change sign with the response.
     interval : tuple of float
-        Where the argument may lie.
+        Range of the argument.
     aside : tuple of complex
-        Of a loss with a scale: the scale's score, a constant and waves at the same frequencies.
+        Of a loss with a scale: the score of the scale, a constant and waves at the same frequencies.
     blur, shift : float
-        Of a series of a loss with kinks: densities of its argument are taken to be as smooth as a normal one with the
-        standard deviation `blur`, and then it shifts estimates by `shift` standard errors at most.
+        Of a series of a loss with kinks: if the density of its argument is as smooth as a normal one with the standard
+        deviation `blur`, the series shifts estimates by at most `shift` standard errors.
     held : tuple of float
-        Where a public response is taken to be: beyond, the loss is straight and it makes no difference.
+        Range to which a public response is clipped: beyond it the loss is linear.
 
     Examples
     --------
@@ -67,5 +67,5 @@ class Expansion:
 
     @property
     def is_quadratic(self) -> bool:
-        """True if there are powers alone: then the score is linear in the coefficients."""
+        """True if there are only powers: the score is then linear in the coefficients."""
         return not (self.weights or self.odd or self.aside)

@@ -1,6 +1,6 @@
 """Hinge loss: `max(0, 1 - y u)`, y in {-1, 1}. Linear support vector machines.
 
-Corrected it is a `Kink` in 1 - y u.
+The corrected loss is a `Kink` in 1 - y u.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, saved_as, zeros
-from versadp.losses.closed import need_exact_rate
-from versadp.losses.kink import Kink
+from versadp.losses.corrected_tables import Kink, need_exact_rate
+from versadp.losses.index_loss import IndexLoss, saved_as, zeros
 from versadp.losses.smoothing import step
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
 
 
 class Hinge(IndexLoss):

@@ -1,17 +1,17 @@
 """Huber loss: `r^2/2` for |r| <= c, `c|r| - c^2/2` beyond, r = u - y. Robust regression.
 
-The corner c is k scales of the residuals, so that a fit is the same in all units. The scale s is Huber's second
-proposal: with z = r/s,
+The corner c is k times the scale s of the residuals, so that a fit does not depend on units. The scale is Huber's
+proposal 2: with z = r/s,
 
     mean of min(z^2, k^2) = E min(N^2, k^2),  N standard normal
 
-For normal residuals it is their standard deviation, k = 1.345 is then 95% as precise as least squares, and outliers
-move it as little as they move the fit. Both together minimise a convex function, `s rho(r/s) + s E min(N^2, k^2)/2`, so
-nothing but its derivatives is corrected: no quantile, no density (`fitting/scale.py`).
+For normal residuals s is their standard deviation, and the fit with k = 1.345 has 95% of the efficiency of least
+squares. Scale and coefficients together minimise a convex function, `s rho(r/s) + s E min(N^2, k^2)/2`, so that only
+its derivatives are corrected, no quantile and no density (`fitting/scale.py`).
 
-Its derivative is continuous with corners, so it needs no smoothing; but its second derivative jumps, and the Laplacian
-form of the correction would miss the point masses of the third. It is corrected by signed draws, or analytically: the
-slope becomes `clip(r, -c, c) - ((1 - rate)/2) t (f(r + c) - f(r - c))`, f the density of L.
+The derivative is continuous with corners, so it needs no smoothing; but the second derivative jumps, and the Laplacian
+form of the correction would miss the point masses of the third. It is corrected by signed points, or in closed form:
+the slope becomes `clip(r, -c, c) - ((1 - rate)/2) t (f(r + c) - f(r - c))`, f the density of L.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss, zeros
-from versadp.losses.closed import Closed, need_exact_rate
+from versadp.losses.corrected_tables import Closed, need_exact_rate
+from versadp.losses.index_loss import IndexLoss, zeros
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
 
 
 class Huber(IndexLoss):
-    """Huber loss with a corner k scales of the residuals from 0.
+    """Huber loss with its corner at k times the scale of the residuals.
 
     Parameters
     ----------
     k : float
         The corner in multiples of the scale.
     scale : float, optional
-        In units of the response. None: of the residuals, once a fit knows them; until then it is their unit.
+        In units of the response. None: estimated with the coefficients; 1 outside a fit.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Huber(IndexLoss):
 
     @property
     def corner(self) -> float:
-        """From where on the loss is straight, in units of the response."""
+        """The |r| from which the loss is linear, in units of the response."""
         return self.k * (1.0 if self.scale is None else self.scale)
 
     @property
@@ -69,16 +69,16 @@ class Huber(IndexLoss):
 
     @property
     def by_line(self) -> bool:
-        """True: a start among noisy records may lie where the corrected loss bends the wrong way."""
+        """True: at a start from noisy records the corrected loss may not be convex."""
         return True
 
     @property
     def unscaled(self) -> bool:
-        """True as long as it waits for a scale of the residuals."""
+        """True if the scale is to be estimated."""
         return self.scale is None
 
     def scaled(self, scale: float) -> IndexLoss:
-        """Return the loss with a scale."""
+        """Return the loss with this scale."""
         same = copy(self)
         same.scale = scale
         return same
@@ -132,7 +132,7 @@ class Corners(Closed):
 
     @property
     def core(self) -> float:
-        """From where on the loss itself is straight: its corner."""
+        """The corner, from which the loss is linear."""
         return self.k
 
     def slopes(self, v: Array, t: float) -> tuple[Array, Array, Array]:

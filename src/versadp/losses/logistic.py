@@ -1,7 +1,7 @@
 """Logistic loss: `log(1 + e^u) - y u`, y in {0, 1}. Logistic regression.
 
-With noise in u it is corrected to `log(1 + e^u) - y u - ((1 - r)/2) t E p(1 - p)` at u + L, p = 1/(1 + e^-u): by
-quadrature, kept in tables.
+With noise in u it is corrected to `log(1 + e^u) - y u - ((1 - r)/2) t E p(1 - p)` at u + L, p = 1/(1 + e^-u), by
+quadrature on a grid.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, saved_as, still_says
-from versadp.losses.closed import FAR, GRID, Closed
+from versadp.losses.corrected_tables import FAR, GRID, Closed
+from versadp.losses.index_loss import IndexLoss, saved_as, still_says
 from versadp.losses.quadrature import by_rule, few
 from versadp.losses.response_law import Bernoulli
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.response_law import ResponseLaw
 
 
@@ -53,13 +53,13 @@ class Logistic(IndexLoss):
         return _sigmoid(u)
 
     def response_law(self) -> ResponseLaw | None:
-        """Return the law that it is the negative log density of."""
+        """Return the Bernoulli law with a logit link."""
         return Bernoulli() if still_says(self, "response_law", ("value", "derivatives")) else None
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
     ) -> tuple[Array, ...] | None:
-        """Return `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`: those of y = 0, and y comes in as it is."""
+        """Return `G_u, G_t`, and `G_uu, G_ut, G_tt` too if `bent`; the term y u is linear and needs no correction."""
         first, *others = Softplus(rate).at(u, t, bent=bent)
         return first - y, *others
 
@@ -77,11 +77,11 @@ class Softplus(Closed):
 
     @property
     def core(self) -> float:
-        """From where on the loss itself is straight."""
+        """The |v| from which log(1 + e^v) is linear."""
         return FAR
 
     def points(self, reach: float) -> int:
-        """Return the number of points of a table: it is smooth at a scale of 1."""
+        """Return the number of points of a table; the loss is smooth at a scale of 1."""
         return min(GRID, int(128 + 96 * reach))
 
     def slopes(self, v: Array, t: float) -> tuple[Array, Array, Array]:

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import DataError, ParameterError
-from versadp.losses.base import IndexLoss, saved_as, still_says
 from versadp.losses.expansion import Expansion
-from versadp.losses.response_law import Counts
+from versadp.losses.index_loss import IndexLoss, saved_as, still_says
+from versadp.losses.response_law import LARGEST_INDEX, Counts
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.response_law import ResponseLaw
-
-LARGEST = 50.0  # e^50: an index beyond it has left every reasonable model
 
 
 class Poisson(IndexLoss):
@@ -44,25 +42,25 @@ class Poisson(IndexLoss):
         return (e - y, e, e, e)[:order]
 
     def response(self, y: Array) -> Array:
-        """Check that no response is negative."""
+        """Return the response, checked to be 0 or more."""
         if (y < 0).any():
-            raise DataError("poisson loss needs a response of 0 or more", hint="for others take squared loss")
+            raise DataError("poisson loss needs a response of 0 or more", hint="use squared loss for other responses")
         return y
 
     @saved_as("exponential")
     def mean(self, u: Array) -> Array:
-        """Return the expected count; infinite where it overflows."""
+        """Return the expected count, infinite where it overflows."""
         with np.errstate(over="ignore"):
             return np.exp(u)
 
     def expansion(self) -> Expansion | None:
-        """Return `e^u - y u`, a wave with the frequency -i."""
+        """Return `e^u - y u`: one wave, with the frequency -i."""
         if not still_says(self, "expansion", ("value", "derivatives")):
             return None
         return Expansion(base=-1j, weights=(1.0,))
 
     def response_law(self) -> ResponseLaw | None:
-        """Return the law that it is the negative log density of."""
+        """Return the Poisson law with a log link."""
         return Counts() if still_says(self, "response_law", ("value", "derivatives")) else None
 
     def closed(
@@ -80,5 +78,5 @@ class Poisson(IndexLoss):
 
 
 def _rate_of(u: Array) -> Array:
-    """Return e^u, bounded, so that a step too far gives a large loss and no infinite one."""
-    return np.exp(np.minimum(u, LARGEST))
+    """Return e^u, bounded, so that a Newton step that is too long gives a large and not an infinite loss."""
+    return np.exp(np.minimum(u, LARGEST_INDEX))

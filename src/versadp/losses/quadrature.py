@@ -1,4 +1,4 @@
-"""Corrected losses by quadrature: any loss with four derivatives in its index.
+"""Corrected losses by quadrature, for any loss with four derivatives in its index.
 
     G(u, t) = loss(u) - ((1 - r)/2) t E loss''(u + q N),      q = sqrt(r t), N Laplace with variance 1
 
@@ -8,8 +8,8 @@ Differentiated under the expectation, with `q' = r/(2q)` and f_k the k-th deriva
     G_uu = f_2 - h t E f_4         G_ut = -h (E f_3 + t r E[f_4 N]/(2q))
     G_tt = -(h r/4) (3 E[f_3 N]/q + E[f_4 N^2])
 
-Rules are tried from few nodes to many until a finer one changes nothing. A loss that is much rougher than the noise is
-wide never gets there, and one that grows faster than the noise decays has no expectation to correct: both are refused.
+Rules are tried from few nodes to many until two agree. A loss that varies on a scale far below that of the noise never
+gets there, and one that grows faster than the density of the noise decays has no expectation: both are refused.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ import numpy as np
 from versadp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
+    from versadp.losses.index_loss import IndexLoss
 
-    from versadp.losses.base import IndexLoss
-
-    Array = NDArray[np.float64]
     Rule = tuple[Array, Array]
 
-ENOUGH = 1e-6  # of the score: far below any standard error
-SMALL = 1e-6
-TRIED = 50  # records at which rules are tried
-TOGETHER = 400_000  # values of a derivative at once
-LAST = 40.0  # e^-40 is 4e-18
+# agreement of two rules, relative to the score: standard errors relative to it are 1e-3 or more up to 1e6 records
+AGREEMENT = 1e-6
+# noise scale q below which quotients by q are replaced by their limit: the error of the limit is O(q²), 1e-12
+SMALL_Q = 1e-6
+CHECKED_RECORDS = 50  # at which rules are compared, beside the extremes: chosen; all rules are functions of u alone
+VALUES_AT_ONCE = 400_000  # values of a derivative per batch: 3 MB, which stays in the cache
+LAST_NODE = 40.0  # end of the panels in scales of the noise: e^-40 is 4e-18, below rounding
 
 
 def corrected(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> tuple[Array, ...]:
-    """Return `G_u, G_t, G_uu, G_ut, G_tt` of a smooth loss, with as many nodes as it takes.
+    """Return `G_u, G_t, G_uu, G_ut, G_tt` of a smooth loss, with as many nodes as are needed.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def corrected(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> tup
     if not u.size:
         return tuple(out)
     rule = _fine_enough(loss, u, y, t, rate)
-    rows = TOGETHER // rule[0].size
+    rows = VALUES_AT_ONCE // rule[0].size
     for first in range(0, u.size, rows):
         part = slice(first, first + rows)
         out[:, part] = by_rule(loss, u[part], y[part], t, rate, rule=rule)
@@ -57,7 +57,7 @@ def corrected(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> tup
 
 
 def by_rule(loss: IndexLoss, u: Array, y: Array, t: float, rate: float, *, rule: Rule) -> tuple[Array, ...]:
-    """Return the same by given nodes and weights.
+    """Return what `corrected` returns, by given nodes and weights.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def by_rule(loss: IndexLoss, u: Array, y: Array, t: float, rate: float, *, rule:
     s, s1 = loss.derivatives(u, y, 2)
     bend = (four * nodes**2) @ weights
     # near q = 0 quotients of rounding errors are replaced by their limit; the second is multiplied by q^2
-    pull, push = ((three * nodes) @ weights / q, (four * nodes) @ weights / q) if q > SMALL else (bend, 0.0)
+    pull, push = ((three * nodes) @ weights / q, (four * nodes) @ weights / q) if q > SMALL_Q else (bend, 0.0)
     return (
         s - half * t * (three @ weights),
         -half * (two @ weights + t * (rate * pull / 2)),
@@ -86,7 +86,7 @@ def by_rule(loss: IndexLoss, u: Array, y: Array, t: float, rate: float, *, rule:
 
 @lru_cache(maxsize=8)
 def few(count: int) -> Rule:
-    """Return nodes and weights of a Laplace variable with variance 1: Laguerre's, for functions as wide as the noise.
+    """Return Gauss-Laguerre nodes and weights of a Laplace variable with variance 1, for smooth functions.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def few(count: int) -> Rule:
 
 @lru_cache(maxsize=8)
 def many(count: int) -> Rule:
-    """Return the same by panels of ten nodes, short where the noise is dense, for functions narrower than it.
+    """Return nodes and weights of the same by panels of ten nodes, short near 0, for functions narrower than the noise.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def many(count: int) -> Rule:
     [1.0, 1.0, 6.0]
     """
     z, w = np.polynomial.legendre.leggauss(10)
-    edges = LAST * (np.arange(count + 1) / count) ** 2
+    edges = LAST_NODE * (np.arange(count + 1) / count) ** 2
     middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
     x = (middle[:, None] + half[:, None] * z).ravel()
     return _both_sides(x, (half[:, None] * w).ravel() * np.exp(-x))
@@ -122,8 +122,8 @@ def _both_sides(x: Array, w: Array) -> Rule:
 
 
 def _fine_enough(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> Rule:
-    """Return the first rule that agrees with the one before it, at some of the records and at the extreme ones."""
-    some = np.append(np.linspace(0, u.size - 1, TRIED).astype(int), [u.argmin(), u.argmax()])
+    """Return the first rule that agrees with the one before it, at some of the records and at the extremes."""
+    some = np.append(np.linspace(0, u.size - 1, CHECKED_RECORDS).astype(int), [u.argmin(), u.argmax()])
     u, y = u[some], y[some]
     with np.errstate(all="ignore"):
         slope, bend = (np.abs(each).max() for each in loss.derivatives(u, y, 2))
@@ -131,7 +131,7 @@ def _fine_enough(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> 
         for rule in (few(32), many(16), many(32), many(64)) if _decays(loss, u, y, t) else ():
             now = by_rule(loss, u, y, t, rate, rule=rule)
             sizes = zip(before, now, (slope, bend, bend), strict=False)
-            if all(np.abs(a - b).max() <= ENOUGH * (np.abs(b).max() + size) for a, b, size in sizes):
+            if all(np.abs(a - b).max() <= AGREEMENT * (np.abs(b).max() + size) for a, b, size in sizes):
                 return rule
             before = now
     raise ParameterError(
@@ -141,7 +141,7 @@ def _fine_enough(loss: IndexLoss, u: Array, y: Array, t: float, rate: float) -> 
 
 
 def _decays(loss: IndexLoss, u: Array, y: Array, t: float) -> bool:
-    """Tell whether the density of the noise, of variance t and not r t, falls faster than the loss's slope rises."""
+    """Return True if the density of the noise (variance t, not r t) decays faster than the slope of the loss grows."""
     near, far = (
         np.exp(-x) * max(np.abs(loss.derivatives(u + side * x * np.sqrt(t / 2), y, 1)[0]).max() for side in (-1, 1))
         for x in (10.0, 20.0)

@@ -1,12 +1,11 @@
-"""Laws of a response given its index, for losses that are the negative logarithm of one: what a likelihood needs.
+"""Laws of a response given its index, for the likelihood of losses that are a negative log density.
 
-    squared     y normal around u, one variance sigma² for all         log p = -(y - u)²/(2 sigma²) - log sigma
+    squared     y normal with mean u and variance sigma²               log p = -(y - u)²/(2 sigma²) - log sigma
     logistic    y is 1 with probability 1/(1 + e^-u), else 0           log p = y u - log(1 + e^u)
     poisson     y Poisson with mean e^u                                log p = y u - e^u - log y!
 
-A public response is asked for its log density. A private one is not known, only how likely each cell is that it may lie
-in; the first and the last reach to infinity, since values were moved to the bounds. So it is asked for its distribution
-function.
+A public response enters by its log density. A private one is known up to a cell of its lattice and enters by its
+distribution function at the ends of the cells; the first and the last cell are unbounded, since values were clipped.
 """
 
 from __future__ import annotations
@@ -19,21 +18,20 @@ import numpy as np
 from versadp.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
     Sloped = tuple[Array, Array, Array | None]
 
-LARGEST = 50.0  # of an index of counts
+LARGEST_INDEX = 50.0  # cap of a log mean of counts: chosen; e^50 is beyond any count, and far from overflow at e^709
 
 
 class ResponseLaw(ABC):
-    """A law of the response with an index u, and a parameter `log sigma` if it has a scale.
+    """A law of the response given the index u, with a parameter `log sigma` if it has a scale.
 
     Attributes
     ----------
     words : str
-        What is assumed, as a summary says it.
+        The assumption as summaries state it.
     scaled : bool
         True if it has a scale.
     """
@@ -42,27 +40,27 @@ class ResponseLaw(ABC):
     scaled: ClassVar[bool] = False
 
     def check(self, y: Array) -> None:  # noqa: B027 - any response by default
-        """Raise if a response is none of this law's."""
+        """Raise if the law does not allow a value of the response."""
 
     def cells(self, ends: Array, lower: float, step: float | None) -> Array:
-        """Return the ends of the cells of a private response as the law counts them, or raise if they are none of it.
+        """Return the ends of the cells of a private response in the units of the law, or raise if they do not fit it.
 
         Parameters
         ----------
         ends : array (cells + 1,)
             In the column's own units.
         lower, step : float
-            Its least value, and what values are steps of.
+            Its lower bound, and the step of its values.
         """
         return ends
 
     @abstractmethod
     def start(self, mean: float, spread: float) -> tuple[float, float]:
-        """Return the index of all records and `log sigma`, given mean and standard deviation of the response."""
+        """Return starting values of a common index and of `log sigma`, from mean and standard deviation of y."""
 
     @abstractmethod
     def log_density(self, u: Array, y: Array, log_scale: float = 0.0) -> Sloped:
-        """Return log p(y | u), up to what depends on y alone, and its derivatives in u and in `log sigma`."""
+        """Return log p(y | u), up to terms in y alone, and its derivatives in u and in `log sigma`."""
 
     @abstractmethod
     def distribution(self, u: Array, t: float, log_scale: float = 0.0) -> Sloped:
@@ -70,7 +68,7 @@ class ResponseLaw(ABC):
 
 
 class Normal(ResponseLaw):
-    """Normal with one variance.
+    """The normal law with mean u and a common variance.
 
     Examples
     --------
@@ -87,14 +85,14 @@ class Normal(ResponseLaw):
         return mean, float(np.log(max(spread, 1e-300)))
 
     def log_density(self, u: Array, y: Array, log_scale: float = 0.0) -> Sloped:
-        """Return `-e²/2 - log sigma`, e the residual over sigma."""
+        """Return `-e²/2 - log sigma` with e the residual over sigma, and its derivatives."""
         sigma = np.exp(log_scale)
         e = (y - u) / sigma
         square = e * e
         return -0.5 * square - log_scale, e / sigma, square - 1
 
     def distribution(self, u: Array, t: float, log_scale: float = 0.0) -> Sloped:
-        """Return the normal distribution function."""
+        """Return the normal distribution function and its derivatives."""
         from scipy.special import ndtr
 
         if np.isinf(t):
@@ -106,7 +104,7 @@ class Normal(ResponseLaw):
 
 
 class Bernoulli(ResponseLaw):
-    """One of two classes, 0 and 1.
+    """The Bernoulli law of classes 0 and 1 with a logit link.
 
     Examples
     --------
@@ -117,12 +115,15 @@ class Bernoulli(ResponseLaw):
     words = "a logistic model of its index"
 
     def check(self, y: Array) -> None:
-        """Raise if there is another value."""
+        """Raise if there is a value other than 0 and 1."""
         if not np.isin(y, (0.0, 1.0)).all():
-            raise DataError("a likelihood of two classes needs a response of 0 and 1")
+            raise DataError(
+                "a likelihood of two classes needs a response of 0 and 1",
+                hint="compare, as in I(income > 50000) ~ age",
+            )
 
     def cells(self, ends: Array, lower: float, step: float | None) -> Array:
-        """Return the ends of two cells: the smaller value is 0, the larger 1."""
+        """Return the ends of two cells: 0 for the smaller value, 1 for the larger."""
         if step is None or ends.size != 3:
             raise ParameterError(
                 "a likelihood of two classes needs a noisy response of two values",
@@ -136,13 +137,13 @@ class Bernoulli(ResponseLaw):
         return float(np.log(share / (1 - share))), 0.0
 
     def log_density(self, u: Array, y: Array, log_scale: float = 0.0) -> Sloped:
-        """Return `y u - log(1 + e^u)`."""
+        """Return `y u - log(1 + e^u)` and its derivative."""
         from scipy.special import expit
 
         return y * u - np.logaddexp(0.0, u), y - expit(u), None
 
     def distribution(self, u: Array, t: float, log_scale: float = 0.0) -> Sloped:
-        """Return the probability of 0, between 0 and 1."""
+        """Return the probability of 0 for 0 <= t < 1, and its derivative."""
         from scipy.special import expit
 
         if t < 0 or t >= 1:
@@ -152,7 +153,7 @@ class Bernoulli(ResponseLaw):
 
 
 class Counts(ResponseLaw):
-    """Poisson counts.
+    """The Poisson law of counts with a log link.
 
     Examples
     --------
@@ -163,12 +164,15 @@ class Counts(ResponseLaw):
     words = "a Poisson law whose mean is the exponential of its index"
 
     def check(self, y: Array) -> None:
-        """Raise if a value is no count."""
+        """Raise if a value is not a count."""
         if (y < 0).any() or (y != np.rint(y)).any():
-            raise DataError("a likelihood of counts needs a response of whole numbers, 0 or more")
+            raise DataError(
+                "a likelihood of counts needs a response of whole numbers, 0 or more",
+                hint="use squared loss for other responses",
+            )
 
     def cells(self, ends: Array, lower: float, step: float | None) -> Array:
-        """Return the ends, if every cell holds one count."""
+        """Return the ends of cells of one count each."""
         if step != 1 or lower < 0 or lower % 1 or not np.allclose(np.diff(ends)[1:-1], 1):
             raise ParameterError(
                 "a likelihood of counts needs a noisy response of few whole numbers, 0 or more",
@@ -181,8 +185,8 @@ class Counts(ResponseLaw):
         return float(np.log(max(mean, 1e-3))), 0.0
 
     def log_density(self, u: Array, y: Array, log_scale: float = 0.0) -> Sloped:
-        """Return `y u - e^u`."""
-        u = np.minimum(u, LARGEST)
+        """Return `y u - e^u` and its derivative."""
+        u = np.minimum(u, LARGEST_INDEX)
         e = np.exp(u)
         return y * u - e, y - e, None
 
@@ -192,6 +196,6 @@ class Counts(ResponseLaw):
 
         if t < 0 or np.isinf(t):
             return np.full_like(u, float(t > 0)), np.zeros_like(u), None
-        k, u = np.floor(t), np.minimum(u, LARGEST)
+        k, u = np.floor(t), np.minimum(u, LARGEST_INDEX)
         mean = np.exp(u)
         return pdtr(k, mean), -np.exp((k + 1) * u - mean - gammaln(k + 1)), None

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss, still_says, zeros
 from versadp.losses.expansion import Expansion
+from versadp.losses.index_loss import IndexLoss, still_says, zeros
 from versadp.losses.response_law import Normal
 from versadp.losses.starts import least_squares
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.response_law import ResponseLaw
 
 
@@ -42,7 +42,7 @@ class Squared(IndexLoss):
         return (u - y, np.ones_like(u), *zeros(u, 2))[:order]
 
     def in_units(self, unit: float) -> IndexLoss:
-        """Return the same loss: it has no unit. A subclass may have one."""
+        """Return the same loss, which has no unit; a subclass may have one."""
         return self if type(self) is Squared else super().in_units(unit)
 
     def start(self, m: Array, y: Array) -> Array:
@@ -54,7 +54,7 @@ class Squared(IndexLoss):
         return Expansion(quadratic=1.0) if still_says(self, "expansion", ("value", "derivatives")) else None
 
     def response_law(self) -> ResponseLaw | None:
-        """Return the law that it is the negative log density of."""
+        """Return the normal law."""
         return Normal() if still_says(self, "response_law", ("value", "derivatives")) else None
 
     def closed(

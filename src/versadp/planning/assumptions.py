@@ -1,4 +1,4 @@
-"""What a provider states of people that nobody has looked at: read from Python or from TOML, and checked.
+"""Assumptions about a population, stated by the provider in Python or TOML, and checked.
 
     residual = 2.0                                   # spread of the response around the model
     [marginals.age]                                  # of any column, the response too
@@ -15,7 +15,7 @@
     [coefficients]
     age = 0.02
 
-What is left open is filled by rules that the plan states in words. Nothing here is ever read off private data.
+Missing assumptions are filled by rules that the plan states in words. Nothing here is computed from private data.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ import numpy as np
 from versadp import inputs
 from versadp.errors import ParameterError
 
-MOST = 2**20
+MOST_BYTES = 2**20  # of a TOML file of assumptions: chosen; a column takes some 100 bytes
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What is stated of made-up people.
+    """Assumptions about simulated people.
 
     Attributes
     ----------
     marginals : mapping of column to mapping or law
-        As `Marginal` takes them.
+        Statements about columns, as for `Marginal`.
     correlations : mapping of (column, column) to float
-        Of normal scores: of the columns, each brought to a normal law.
+        Correlations of the normal scores of the columns.
     coefficients : mapping of str to float
-        Of the model, by name; those left out are 0. None states none.
+        Coefficients of the model by name, 0 if left out; None if none are stated.
     residual : float, optional
         Standard deviation of the response around the model.
 
@@ -63,7 +63,7 @@ class Assumptions:
 
     @classmethod
     def read(cls, given: Assumptions | Mapping[str, Any] | str | Path | None) -> Assumptions:
-        """Read assumptions from a mapping, or from the path of a TOML file."""
+        """Return assumptions from a mapping, or from the path of a TOML file."""
         if given is None:
             return cls()
         if isinstance(given, Assumptions):
@@ -71,10 +71,10 @@ class Assumptions:
         data = _from_file(given) if isinstance(given, str | Path) else given
         known = [each.name for each in fields(cls)]
         if not isinstance(data, Mapping) or not set(data) <= set(known):
-            raise ParameterError("assumptions are not as they should be", hint=f"they have {', '.join(known)}")
+            raise ParameterError("assumptions have unknown entries", hint=f"choose from {', '.join(known)}")
         for name in ("marginals", "correlations", "coefficients"):
             if not isinstance(data.get(name, {}), Mapping) and data[name] is not None:
-                raise ParameterError(f"{name} must be a mapping")
+                raise ParameterError(f"{name} must be a mapping", hint="see docs/guides/planning.md")
         pairs = {_pair(names): _correlation(names, r) for names, r in (data.get("correlations") or {}).items()}
         stated = data.get("coefficients")
         coefficients = stated and {
@@ -91,9 +91,11 @@ class Assumptions:
 
 def _from_file(path: str | Path) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(inputs.file_bytes(path, MOST).decode("utf-8"))
+        return tomllib.loads(inputs.file_bytes(path, MOST_BYTES).decode("utf-8"))
     except (OSError, ValueError) as problem:
-        raise ParameterError(f"cannot read the assumptions in {str(path)!r}: {problem}") from None
+        raise ParameterError(
+            f"cannot read the assumptions in {str(path)!r}: {problem}", hint="give a TOML file"
+        ) from None
 
 
 def _pair(names: Any) -> tuple[str, str]:

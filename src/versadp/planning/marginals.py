@@ -1,12 +1,12 @@
-"""From what is stated of a column to its quantile function Q: made-up values are Q(U), U even on (0, 1).
+"""Marginal distributions: from statements about a column to its quantile function Q; values are Q(U), U uniform.
 
-    nothing              a number is even over its bounds, a category over its levels
+    nothing              uniform over the bounds of a number, or the levels of a category
     mean and sd          the beta law on the bounds with these moments; a normal law without bounds
-    quantiles            lines between those stated; beyond the last two, exponential tails through them
-    a law                whatever has `ppf`, such as a frozen distribution of scipy.stats
-    shares of levels     what is not named has the rest
+    quantiles            linear between those stated, with exponential tails through the outer two
+    a law                an object with `ppf`, such as a frozen distribution of scipy.stats
+    shares of levels     levels without a share divide the rest equally
 
-Values end at the bounds, as released ones do, and stand on the column's steps if it has any.
+Values are clipped to the bounds and rounded to the steps of a column, as in a release.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from versadp.schema import Bounded, Categorical, Public
 Array = NDArray[np.float64]
 Quantiles = Callable[[Array], NDArray[Any]]
 
-TABLE = 4001
+TABLE_POINTS = 4001  # of a tabulated beta quantile function on 16 sd: linear interpolation is off by 1e-6 of the width
 _FACTS = {"mean", "sd", "quantiles", "missing"}
 _EXAMPLE = "e.g. {'mean': 45, 'sd': 12}, or {'quantiles': {0.1: 8e3, 0.5: 3e4, 0.9: 9e4}}"
 
 
 class Marginal:
-    """The law of one column, and how much of it is missing.
+    """The distribution of one column, and its share of missing values.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class Marginal:
 
     @property
     def is_stated(self) -> bool:
-        """True if the provider said anything of it."""
+        """True if the provider stated anything about it."""
         return self.stated is not None
 
     def at(self, u: Array) -> NDArray[Any]:
-        """Return values at levels u of the distribution function: numbers in the column's units, or levels."""
+        """Return the quantiles at levels u: numbers in the units of the column, or levels of a category."""
         return self._at(u)
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Marginal:
         if not isinstance(shares, Mapping):
             raise ParameterError(f"shares of {self.name!r} must be a mapping", hint="e.g. {'north': 0.4, 'south': 0.6}")
         levels = column.levels if isinstance(column, Categorical) else tuple(shares)
-        by_text = {str(level): level for level in levels}  # files have text only
+        by_text = {str(level): level for level in levels}  # levels in files are text
         given = {by_text.get(str(level), level): share for level, share in shares.items()}
         if unknown := [level for level in given if level not in levels]:
             raise ParameterError(
@@ -100,7 +100,9 @@ class Marginal:
         }
         left, rest = 1 - sum(known.values()), len(levels) - len(known)
         if left < -1e-9 or (not rest and left > 1e-6):
-            raise ParameterError(f"the shares of {self.name!r} must add up to 1")
+            raise ParameterError(
+                f"the shares of {self.name!r} must add up to 1", hint="leave one level out for the rest"
+            )
         self.levels = tuple(levels)
         ends = np.cumsum([known.get(level, max(left, 0.0) / max(rest, 1)) for level in levels])
         values = np.array(levels, dtype=object if isinstance(levels[0], str) else None)
@@ -120,15 +122,17 @@ class Marginal:
     def _law(self, low: float, high: float, stated: Any) -> Quantiles:
         if stated is None:
             if not np.isfinite(low):
-                return np.zeros_like  # a public column that no model uses
+                return np.zeros_like  # a public column that is not in the model
             return lambda u: low + (high - low) * u
         if callable(getattr(stated, "ppf", None)):
-            return stated.ppf  # type: ignore[no-any-return] # asked for before
+            return stated.ppf  # type: ignore[no-any-return] # checked above
         if not isinstance(stated, Mapping) or not set(stated) <= _FACTS:
-            raise ParameterError(f"what is stated of {self.name!r} is not known", hint=_EXAMPLE)
+            raise ParameterError(f"unknown statement about {self.name!r}", hint=_EXAMPLE)
         if "quantiles" in stated:
             if len(stated) > 1:
-                raise ParameterError(f"state quantiles of {self.name!r}, or mean and sd, not both")
+                raise ParameterError(
+                    f"quantiles and moments of {self.name!r} are both stated", hint="state one of the two"
+                )
             return _through(self.name, stated["quantiles"])
         return self._by_moments(low, high, stated)
 
@@ -150,10 +154,11 @@ class Marginal:
         both = m * (1 - m) / v - 1
         if both <= 0:
             most = (high - low) * np.sqrt(m * (1 - m))
-            raise ParameterError(f"with a mean of {mean:g} between its bounds {self.name!r} has an sd below {most:g}")
+            said = f"with a mean of {mean:g} between its bounds {self.name!r} has an sd below {most:g}"
+            raise ParameterError(said, hint="state a smaller sd")
         from scipy.special import ndtr
 
-        at = ndtr(np.linspace(-8, 8, TABLE))  # an inverse beta a person takes a second for 1e5 of them
+        at = ndtr(np.linspace(-8, 8, TABLE_POINTS))  # betaincinv takes a second for 1e5 values
         table = low + (high - low) * betaincinv(m * both, (1 - m) * both, at)
         return lambda u: np.interp(u, at, table)
 
@@ -172,7 +177,7 @@ def _through(name: str, stated: Any) -> Quantiles:
     Examples
     --------
     >>> law = _through("income", {0.5: 10.0, 0.75: 20.0})
-    >>> law(np.array([0.5, 0.625, 0.875]))  # each further halving of the tail adds as much as the last
+    >>> law(np.array([0.5, 0.625, 0.875]))  # each halving of the tail adds the same amount
     array([10., 15., 30.])
     """
     if not isinstance(stated, Mapping) or len(stated) < 2:
@@ -182,7 +187,7 @@ def _through(name: str, stated: Any) -> Quantiles:
     )
     p, q = (np.array(each) for each in zip(*pairs, strict=True))
     if (np.diff(q) < 0).any() or not np.isfinite(q).all():
-        raise ParameterError(f"quantiles of {name!r} must rise with their shares")
+        raise ParameterError(f"quantiles of {name!r} must increase with their shares", hint=_EXAMPLE)
     above = (q[-1] - q[-2]) / np.log((1 - p[-2]) / (1 - p[-1]))
     below = (q[1] - q[0]) / np.log(p[1] / p[0])
 

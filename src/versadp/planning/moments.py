@@ -1,14 +1,14 @@
-r"""Standard errors in closed form: linear regression through noise that keeps or redraws.
+r"""Standard errors in closed form, for linear regression under noise that keeps or redraws values.
 
-Let v be the covariates and the response, centred, `alpha = (theta, -1)`, and e what is released of v. The corrected
-score is ``S_j = sum_l Psi_jl alpha_l``, where ``Psi_jl = W_jl e_j e_l + H_jl`` undoes the noise in `v_j v_l`: W has one
-weight a block, the product of two across blocks, and 1 where nothing is noisy. So
+Let v be the covariates and the response, centred, `alpha = (theta, -1)`, and e the released v. The corrected score is
+``S_j = sum_l Psi_jl alpha_l``, where ``Psi_jl = W_jl e_j e_l + H_jl`` is unbiased for `v_j v_l`: W has one weight per
+block, the product of two across blocks, and 1 without noise. So
 
     S_j = e_j q_j + h_j,     q_j = sum_l W_jl alpha_l e_l,     h = H alpha,
     n var(theta_hat) = V⁻¹ (E S S') V⁻¹,     V = E v v'
 
-Given the coins of all blocks (`State`) and v, the e_l are independent, each a mean and a symmetric draw, so that
-`E e_j q_j e_k q_k` is a polynomial of their moments. What is left is a mean over made-up people.
+Given v and whether each block keeps or redraws (`State`), the e_l are independent, each a mean plus a symmetric draw,
+so that `E e_j q_j e_k q_k` is a polynomial of their moments. It is averaged over simulated people.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ROWS, BATCHES = 40_000, 8
-MOST_COINS = 6
+PEOPLE = 40_000  # simulated people over whom moments are averaged: standard errors are then off by about 1%
+BATCHES = 8  # of them, from whose differences that error is estimated, itself with a relative error of 27%
+MOST_BLOCKS = 6  # whose 2^6 combinations of keeping and redrawing are enumerated; more are simulated
 
 
 def closed_form(people: People, mechanism: Mechanism, theta: Array, seed: int = 11) -> tuple[Array, Array] | None:
-    """Return n times the covariance of coefficients, and the relative error of each standard error.
+    """Return n times the covariance of coefficients and the relative error of each standard error, or None.
 
-    None where there is no closed form: other losses, functions of noisy columns, categories, missing values, no
+    There is no closed form for other losses, functions of noisy columns, categories, missing values, models without an
     intercept, noise that does not keep or redraw, or more than a few blocks.
 
     Parameters
@@ -46,7 +47,7 @@ def closed_form(people: People, mechanism: Mechanism, theta: Array, seed: int = 
     theta : array (p,)
         Coefficients of the population.
     seed : int
-        Of the people over whom means are taken.
+        Seed of the simulated people.
 
     Examples
     --------
@@ -56,15 +57,15 @@ def closed_form(people: People, mechanism: Mechanism, theta: Array, seed: int = 
     >>> schema = Schema({"x": Bounded(-1, 1), "y": Public()})
     >>> people = make_people(schema, "y ~ x", "squared", Assumptions(coefficients={"x": 1.0}, residual=0.5))
     >>> cov, _ = closed_form(people, calibrate(schema, epsilon=4), people.theta)
-    >>> bool(np.sqrt(cov[1, 1]) > 0.5 * np.sqrt(3))  # what raw data have
+    >>> bool(np.sqrt(cov[1, 1]) > 0.5 * np.sqrt(3))  # without noise
     True
     """
     design, used = people.design, set(people.design.used)
     plain = people.loss.quadratic and design.linear and "Intercept" in design.names and not design.private
     blocks = [block.part(used) for block in mechanism.blocks if used & set(block.columns)]
-    if not plain or not blocks or len(blocks) > MOST_COINS or any(block.states() is None for block in blocks):
+    if not plain or not blocks or len(blocks) > MOST_BLOCKS or any(block.states() is None for block in blocks):
         return None
-    columns = people.draw(ROWS, [seed, 0x5EED])
+    columns = people.draw(PEOPLE, [seed, 0x5EED])
     m, y = design.evaluate(columns)
     layout = _Layout(people, blocks)
     v = np.column_stack([m, y]) - layout.centre
@@ -72,7 +73,7 @@ def closed_form(people: People, mechanism: Mechanism, theta: Array, seed: int = 
     alpha[design.names.index("Intercept")] += float(alpha @ layout.centre)
     covs = [_covariance(part, alpha, layout) for part in np.array_split(v, BATCHES)]
     cov = np.mean(covs, axis=0)
-    back = np.eye(len(theta))  # the intercept of columns that are not centred
+    back = np.eye(len(theta))  # back to columns that are not centred
     back[design.names.index("Intercept")] -= layout.centre[:-1]
     covs = [back @ each @ back.T for each in covs]
     cov = np.mean(covs, axis=0)
@@ -81,7 +82,7 @@ def closed_form(people: People, mechanism: Mechanism, theta: Array, seed: int = 
 
 
 class _Layout:
-    """Where the noisy columns stand among covariates and response, and what undoes their noise."""
+    """Positions of the noisy columns among covariates and response, and the corrections of their products."""
 
     def __init__(self, people: People, blocks: list[Block]) -> None:
         design, numeric = people.design, people.schema.numeric
@@ -106,7 +107,7 @@ class _Layout:
 
 
 def _covariance(v: Array, alpha: Array, layout: _Layout) -> Array:
-    """Return n times the covariance of the coefficients of centred columns, over some people."""
+    """Return n times the covariance of the coefficients of centred columns, averaged over some people."""
     p = layout.size - 1
     a = layout.weight[:p] * alpha
     h = (layout.shift @ alpha)[:p]
@@ -120,13 +121,13 @@ def _covariance(v: Array, alpha: Array, layout: _Layout) -> Array:
         squares, means = _given_coins(mean, second, fourth, a)
         total, first = total + share * squares, first + share * means
     score = total + np.outer(first, h) + np.outer(h, first) + np.outer(h, h)
-    score -= np.outer(first + h, first + h)  # 0 but for chance
+    score -= np.outer(first + h, first + h)  # 0 up to Monte Carlo error
     bend = v[:, :p].T @ v[:, :p] / len(v)
     return np.asarray(np.linalg.solve(bend, np.linalg.solve(bend, score).T))
 
 
 def _given_coins(mean: Array, second: Array, fourth: Array, a: Array) -> tuple[Array, Array]:
-    """Return `E e_j q_j e_k q_k` and `E e_j q_j`: e_l has its mean and a symmetric draw, and q = a e."""
+    """Return `E e_j q_j e_k q_k` and `E e_j q_j`, where e_l is its mean plus a symmetric draw and q = a e."""
     p, rows = len(a), len(mean)
     q, x = mean @ a.T, mean[:, :p]
     s, f, own, square = second[:p], fourth[:p], np.diag(a), a[:, :p]

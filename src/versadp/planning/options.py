@@ -32,15 +32,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WINDOW, SHUFFLED, LAPLACE = "windows", "windows, shuffled", "zero-inflated Laplace"
+# delta of a shuffled release and of Laplace noise by default (docstring of `plan`), and that from which Laplace noise
+# is considered: with less its fits take longest and have no estimate
 SHUFFLED_DELTA, LAPLACE_DELTA, LEAST_DELTA = 1e-6, 0.05, 1e-3
+# range of epsilon that is searched, by option: from strong privacy to noise that is small relative to the columns
 RANGES = {WINDOW: (0.25, 16.0), SHUFFLED: (0.01, 8.0), LAPLACE: (0.25, 32.0)}
-CLOSE, MOST = 0.03, 8  # in log epsilon; looks
-FAR = 3.0  # a log ratio beyond which all are alike
+EPSILON_TOLERANCE = 0.03  # width of the final bracket in log epsilon: results are rounded up to three digits
+MOST_STEPS = 8  # of the root search: each evaluation simulates a fit; halving alone reaches 2^-8 of the range
+LOG_RATIO_CAP = 3.0  # cap of log(se / wanted): 20 times too large, where fits fail and the ratio is meaningless
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to protect people, at any epsilon; or why it is none."""
+    """A kind of mechanism for any epsilon, or the reason why it is not possible."""
 
     name: str
     unit: str
@@ -52,14 +56,14 @@ class Way:
 
 @dataclass
 class Found:
-    """What a way comes to: its mechanism, and the standard errors under it.
+    """The mechanism of a way, and the standard errors under it.
 
     Attributes
     ----------
     epsilon : float, optional
-        The least one for what was wanted, rounded up; or the one that was given.
+        The least epsilon for the wanted standard errors, rounded up; or the given one.
     epsilon_error : float, optional
-        Its standard error, from that of the standard errors; None where epsilon was given.
+        Its standard error, due to that of the standard errors; None if epsilon was given.
     """
 
     way: Way
@@ -102,18 +106,18 @@ def ways(
     laplace = Way(LAPLACE, unit, large, make=lambda e: of(epsilon=e, delta=large, noise="zil"))
     if noise == "zil":
         return [laplace]
-    # a small delta drowns everything in it, and its fits take longest
+    # at a small delta Laplace noise hides everything, and its fits take longest
     return [*out, laplace] if noise == "auto" and schema.numeric and delta is not None and delta >= LEAST_DELTA else out
 
 
 def least_epsilon(way: Way, wanted: Array, look: Callable[[Mechanism], Precision]) -> Found:
-    """Return the least epsilon at which a way's standard errors are as wanted.
+    """Return the least epsilon of a way at which its standard errors are at most those wanted.
 
     Parameters
     ----------
     way : Way
     wanted : array (p,)
-        The largest standard error of each coefficient; infinite for those that do not matter.
+        The largest allowed standard error of each coefficient; infinite for others.
     look : callable
         From a mechanism to its precision.
     """
@@ -124,7 +128,9 @@ def least_epsilon(way: Way, wanted: Array, look: Callable[[Mechanism], Precision
     if _excess(found, high, wanted, look) > 0:
         ratio = found.seen[high]
         said = f"at epsilon {high:g} standard errors are {math.exp(ratio):.3g} times what is wanted"
-        found.refused = said if ratio < FAR else f"no estimate that is near what is wanted, up to epsilon {high:g}"
+        found.refused = (
+            said if ratio < LOG_RATIO_CAP else f"no estimate that is near what is wanted, up to epsilon {high:g}"
+        )
         return found
     below = _from_above(found, low, high, wanted, look)
     if found.seen[below] > 0:
@@ -135,46 +141,46 @@ def least_epsilon(way: Way, wanted: Array, look: Callable[[Mechanism], Precision
 
 
 def _from_above(found: Found, low: float, high: float, wanted: Array, look: Callable[[Mechanism], Precision]) -> float:
-    """Return an epsilon that is too small, or the least: stepping down by halves, or to where a line would end.
+    """Return an epsilon that is too small, or the least of the range, by halving or by linear extrapolation.
 
-    Fits at an epsilon that is far too small take long, and tell nothing.
+    Fits at an epsilon that is far too small take long and usually fail.
     """
     before, here = high, max(high / 2, low)
     while _excess(found, here, wanted, look) <= 0 and here > low:
         fall = (found.seen[here] - found.seen[before]) / math.log(before / here)
-        ahead = here * math.exp(found.seen[here] / fall - CLOSE) if fall > 0 else 0.0
-        before, here = here, max(here / 2, low, min(ahead, here * math.exp(-CLOSE)))
+        ahead = here * math.exp(found.seen[here] / fall - EPSILON_TOLERANCE) if fall > 0 else 0.0
+        before, here = here, max(here / 2, low, min(ahead, here * math.exp(-EPSILON_TOLERANCE)))
     return here
 
 
 def _search(found: Found, least: float, most: float, wanted: Array, look: Callable[[Mechanism], Precision]) -> None:
-    """Close in on the root in log epsilon, by halves and by lines, a little above what a line says is just enough."""
+    """Narrow the bracket of the root in log epsilon, by bisection and by linear interpolation plus a margin."""
     (low, below), (high, above) = ((math.log(epsilon), found.seen[epsilon]) for epsilon in (least, most))
-    for turn in range(MOST):
-        if high - low < CLOSE:
+    for turn in range(MOST_STEPS):
+        if high - low < EPSILON_TOLERANCE:
             break
-        line = turn % 3 and below < FAR and above > -FAR
-        middle = low + (high - low) * (below / (below - above) if line else 0.5) + CLOSE / 4
-        middle = min(max(middle, low + CLOSE / 2), high - CLOSE / 4)
+        line = turn % 3 and below < LOG_RATIO_CAP and above > -LOG_RATIO_CAP
+        middle = low + (high - low) * (below / (below - above) if line else 0.5) + EPSILON_TOLERANCE / 4
+        middle = min(max(middle, low + EPSILON_TOLERANCE / 2), high - EPSILON_TOLERANCE / 4)
         excess = _excess(found, math.exp(middle), wanted, look)
         low, below, high, above = (middle, excess, high, above) if excess > 0 else (low, below, middle, excess)
 
 
 def _excess(found: Found, epsilon: float, wanted: Array, look: Callable[[Mechanism], Precision]) -> float:
-    """Return by how much standard errors exceed what is wanted, as a log ratio, at most `FAR`."""
+    """Return the log of the largest ratio of standard errors to those wanted, at most `LOG_RATIO_CAP`."""
     assert found.way.make is not None
     try:
         se = look(found.way.make(epsilon)).se
     except (InfeasibleError, ParameterError):
         se = np.full(wanted.size, np.inf)
     matters = np.isfinite(wanted)
-    excess = float(np.clip(np.log(np.max(se[matters] / wanted[matters])), -FAR, FAR))
+    excess = float(np.clip(np.log(np.max(se[matters] / wanted[matters])), -LOG_RATIO_CAP, LOG_RATIO_CAP))
     found.seen[epsilon] = excess
     return excess
 
 
 def _settled(found: Found, epsilon: float, wanted: Array, look: Callable[[Mechanism], Precision]) -> Found:
-    """Round epsilon up to three digits, and say what it gives and how far it may be off."""
+    """Return the result at epsilon rounded up to three digits, with its standard error."""
     digits = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
     found.epsilon = round(math.ceil(epsilon / digits - 1e-9) * digits, 12)
     assert found.way.make is not None
@@ -189,8 +195,12 @@ def _settled(found: Found, epsilon: float, wanted: Array, look: Callable[[Mechan
 
 
 def _slope(seen: dict[float, float], epsilon: float) -> float | None:
-    """Return how steeply log standard errors fall in log epsilon, by the nearest looks that are apart."""
-    real = {math.log(e): v for e, v in seen.items() if abs(v) < FAR and abs(math.log(e / epsilon)) > 2 * CLOSE}
+    """Return the slope of log standard errors in log epsilon, by the nearest evaluation that is not too close."""
+    real = {
+        math.log(e): v
+        for e, v in seen.items()
+        if abs(v) < LOG_RATIO_CAP and abs(math.log(e / epsilon)) > 2 * EPSILON_TOLERANCE
+    }
     if not real:
         return None
     near = min(real, key=lambda x: abs(x - math.log(epsilon)))
@@ -200,7 +210,7 @@ def _slope(seen: dict[float, float], epsilon: float) -> float | None:
 
 
 def as_dict(found: Found) -> dict[str, Any]:
-    """Return what a way comes to as plain numbers and words."""
+    """Return a result as plain numbers and words."""
     out: dict[str, Any] = {"way": found.way.name, "unit": found.way.unit, "delta": found.way.delta}
     out |= {"shuffled": found.way.shuffled, "epsilon": found.epsilon, "epsilon_error": found.epsilon_error}
     return out | ({"refused": found.refused} if found.refused else {})

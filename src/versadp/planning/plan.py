@@ -1,8 +1,8 @@
-"""`plan`: what a target costs an analyst, and what an analyst's wish costs in privacy.
+"""`plan`: the precision of an analysis under a privacy target, and the privacy that a wanted precision costs.
 
-One name, two ways of asking. Without a formula candidates for a target stand side by side (`release/target/plan.py`).
-With one, the question is about its coefficients: the least epsilon for wanted standard errors, or the widths of
-intervals that a given epsilon leaves; on made-up people, never on private data.
+Without a formula candidates for a target are compared (`release/target/plan.py`). With one, the result is about its
+coefficients: the least epsilon for wanted standard errors, or the standard errors and intervals at a given epsilon; by
+simulated people, never from private data.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_SEARCHED = 1  # fits a look, while epsilon is searched for
+_SEARCHED = 1  # fits per evaluation while epsilon is searched for: chosen; the result is evaluated with `fits` again
 
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """What a model's precision costs in privacy, made by `plan`. Printed it is a page of text.
+    """The privacy cost of the precision of a model, made by `plan`; `print` shows a page of text.
 
     Attributes
     ----------
     names : tuple of str
         The coefficients.
     target_se : dict of str to float
-        What was wanted; empty if epsilon was given.
+        The wanted standard errors; empty if epsilon was given.
     raw : array (p,)
         Standard errors without noise.
     found : tuple of Found
-        One a way: its least epsilon (or the given one), its mechanism and its precision, or why there is none.
+        One per way: the least epsilon (or the given one), mechanism and precision, or why there is none.
     assumed : tuple of str
-        What was assumed of the made-up people, in words.
+        The assumptions about the simulated people, in words.
     """
 
     formula: str
@@ -82,7 +82,7 @@ class ModelPlan:
 
     @property
     def epsilon(self) -> dict[str, float]:
-        """The epsilon of each way that serves."""
+        """The epsilon of each way that is possible."""
         return {each.way.name: each.epsilon for each in self.found if each.epsilon is not None}
 
     def bse(self, name: str) -> dict[str, float]:
@@ -168,7 +168,7 @@ def _off(found: Found) -> str:
 
 
 def _doubt(found: Found) -> str:
-    """Return what made-up fits say against a way."""
+    """Return a warning about fits that were weak or failed, empty if none were."""
     got = found.precision
     assert got is not None
     if got.lost:
@@ -207,7 +207,7 @@ def plan(
     fits: int = FITS,
     random_state: int = 0,
 ) -> Any:
-    """Show what meets a target and what it costs an analyst; or what an analyst's precision costs in privacy.
+    """Return a comparison of mechanisms for a target, or the privacy cost of the precision of a model.
 
     Without a formula: candidates for a target, side by side. With one: standard errors of its coefficients under a
     given epsilon, or the least epsilon for a wanted `target_se`. In closed form for linear regression through windows,
@@ -306,7 +306,7 @@ def plan(
 
 
 def _wanted(target_se: Mapping[str, float], people: People, raw: Raw, records: int) -> Array:
-    """Return what is wanted of each coefficient; refuse what not even raw data give."""
+    """Return the wanted standard error of each coefficient; raise if not even raw data reach it."""
     names = people.design.names
     wanted = np.full(len(names), np.inf)
     for name, value in target_se.items():

@@ -1,8 +1,8 @@
-"""Standard errors under a mechanism, before anything private is touched: in closed form, or from made-up releases.
+"""Standard errors of a fit under a mechanism, in closed form or from releases of simulated people.
 
-A fit to N made-up people has standard error s; one to n people has s sqrt(N/n). A few fits are averaged, in squares;
-how much they differ is the planner's own error. A weak fit has intervals and no standard errors: half their width over
-1.96 stands for one. Where most fits have no estimate, there is none to be had.
+A fit to N people has standard error s; one to n people has s sqrt(N/n). The squared standard errors of a few fits are
+averaged; their differences give the error of the planner. A weak fit has intervals and no standard errors: half their
+width over 1.96 stands for one. If most fits have no estimate, the standard error is infinite.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEVEL, NORMAL = 0.95, 1.959964
-ROWS, MOST_ROWS = 50_000, 200_000
-FITS = 4
+LEVEL, NORMAL = 0.95, 1.959964  # level of intervals: the customary one, and its normal quantile
+# simulated people of a fit, at first and if most fits fail: chosen for fits of seconds; standard errors of other
+# numbers are scaled from there
+PEOPLE, MOST_PEOPLE = 50_000, 200_000
+FITS = 4  # simulated releases per figure by default: chosen; their number can be set, and their error is reported
 THEORY, SIMULATION = "closed form", "simulation"
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Standard errors that a fit would have.
+    """Predicted standard errors of a fit.
 
     Attributes
     ----------
     se : array (p,)
-        Infinite where no estimate is to be had.
+        Infinite without an estimate.
     error : array (p,)
-        Relative standard error of each: how far the planner itself may be off, what is assumed being true.
+        Relative standard error of each, given the assumptions: the Monte Carlo error of the planner.
     how : str
         "closed form" or "simulation".
     weak : float
@@ -74,32 +76,32 @@ def precision(
     seed: int = 0,
     simulate: bool = False,
 ) -> Precision:
-    """Return the standard errors of a fit to so many records.
+    """Return the standard errors of a fit to a release of `records` people.
 
     Parameters
     ----------
     people : People
-        With the model in it.
+        The simulated population with its model.
     mechanism : Mechanism
     records : int
     theta : array (p,)
         Coefficients of the population.
     fits : int
-        Made-up releases, where there is no closed form.
+        Simulated releases, if there is no closed form.
     seed : int
     simulate : bool
-        Do not look for a closed form.
+        True to simulate even if there is a closed form.
     """
     found = None if simulate else closed_form(people, mechanism, theta)
     if found is not None:
         cov, error = found
         return Precision(np.sqrt(np.diag(cov) / records), error, THEORY)
-    rows = min(records, ROWS)
+    rows = min(records, PEOPLE)
     while True:
         got = [standard_errors(refit(people, mechanism, rows, [seed, k]), theta.size) for k in range(fits)]
         weak = float(np.mean([state == Outcome.WEAK for _, state in got]))
         bad = float(np.mean([state != Outcome.CONVERGED for _, state in got]))
-        if bad <= 0.25 or rows >= min(records, MOST_ROWS):  # few records may be too few where all are enough
+        if bad <= 0.25 or rows >= min(records, MOST_PEOPLE):  # a small sample may fail where the full one does not
             break
         rows = min(records, 4 * rows)
     se = np.array([each for each, _ in got])
@@ -115,7 +117,7 @@ def precision(
 
 
 def refit(people: People, mechanism: Mechanism, rows: int, seed: list[int]) -> Results | None:
-    """Return the fit to one made-up release; None where the data cannot be fitted at all."""
+    """Return the fit to one simulated release, None if it raises."""
     release = release_of(people, anew(mechanism), rows, seed, shuffle=False)
     try:
         return fit(release, people.formula, loss=people.loss, random_state=seed[-1])
@@ -124,19 +126,19 @@ def refit(people: People, mechanism: Mechanism, rows: int, seed: list[int]) -> R
 
 
 def release_of(people: People, mechanism: Mechanism, rows: int, seed: list[int], *, shuffle: bool) -> Release:
-    """Release made-up people by the real path; its key is no secret, for nobody is in it."""
+    """Return a release of simulated people by the real release path, with a key that needs no secrecy."""
     key = hashlib.sha256(repr(seed).encode()).digest()
     return mechanism.release(people.table(people.draw(rows, seed)), key=key, shuffle=shuffle)
 
 
 def anew(mechanism: Mechanism) -> Mechanism:
-    """Return the same noise without its target, so that a smaller release than that asks for is not refused."""
+    """Return the mechanism without its target, which would refuse a release with fewer records."""
     noise: dict[Any, Any] = {block.columns: block.spec for block in mechanism.blocks}
     return Mechanism(mechanism.schema, noise=noise)
 
 
 def standard_errors(result: Results | None, size: int) -> tuple[Array, str]:
-    """Return standard errors, infinite for what has none, and how the fit ended."""
+    """Return the standard errors, infinite if there are none, and the outcome of the fit."""
     if result is None or not result.answered:
         return np.full(size, np.inf), "failed"
     if result.converged:

@@ -1,4 +1,4 @@
-"""What raw data tell of coefficients: the minimum of the mean loss over many made-up people, and its sandwich.
+"""Precision without noise: the minimum of the mean loss over many simulated people, and its sandwich covariance.
 
 theta minimises E l(m'theta, y),     n var(theta_hat) = V⁻¹ A V⁻¹,   V = E l'' m m',  A = E l'² m m'
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STEPS = 50
+MOST_STEPS = 50  # of Newton, which converges in about ten or raises: chosen
 
 
 class Raw(NamedTuple):
@@ -29,17 +29,17 @@ class Raw(NamedTuple):
     rows: int
 
     def bse(self, records: int) -> Array:
-        """Return standard errors of a fit to so many records."""
+        """Return the standard errors of a fit to `records` people without noise."""
         return np.sqrt(np.diag(self.cov) / records)
 
     @property
     def error(self) -> Array:
-        """How far theta itself is off: the standard errors of the many people that it comes from."""
+        """The standard errors of theta itself, which is estimated from finitely many simulated people."""
         return self.bse(self.rows)
 
 
 def raw_fit(loss: IndexLoss, m: Array, y: Array, start: Array, share: float = 1.0) -> Raw:
-    """Minimise a mean loss without noise, by Newton steps.
+    """Return the minimum of a mean loss without noise and its covariance, by Newton steps.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def raw_fit(loss: IndexLoss, m: Array, y: Array, start: Array, share: float = 1.
         Design, and response as the loss codes it.
     start : array
     share : float
-        Of the people that the fit is about.
+        Share of the people who are in the fit.
 
     Examples
     --------
@@ -61,16 +61,14 @@ def raw_fit(loss: IndexLoss, m: Array, y: Array, start: Array, share: float = 1.
     """
     bandwidth, _ = loss.bandwidths(m, y)
     unit = np.sqrt((m**2).mean(axis=0))
-    m, theta = m / unit, start * unit  # columns of one size
-    for _ in range(STEPS):
+    m, theta = m / unit, start * unit  # scaled columns
+    for _ in range(MOST_STEPS):
         first, second = loss.derivatives(m @ theta, y, 2, bandwidth)
         score, bend = m * first[:, None], (m * second[:, None]).T @ m / len(y)
         try:
             step = np.linalg.solve(bend, score.mean(axis=0))
         except np.linalg.LinAlgError:
-            raise ParameterError(
-                "terms of the model cannot be told apart, even without noise", hint="leave one of them out"
-            ) from None
+            raise ParameterError("terms of the model are collinear", hint="leave one of them out") from None
         theta = theta - step
         if np.abs(step).max() < 1e-9 * (1 + np.abs(theta).max()):
             break

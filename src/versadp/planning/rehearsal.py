@@ -1,8 +1,8 @@
-"""`rehearse`: made-up people through release, fit, coverage and audit, before anything private is touched.
+"""`rehearse`: release, fit, coverage and audit with simulated people, before any private data are used.
 
-What an office signs on: what is assumed, what was seen, whether intervals covered, whether the audit passed. Coverage
-is counted over releases of other people each, for the coefficients of the whole made-up population; it is called wrong
-when it is below what chance lets 95% intervals do, once in a thousand times in all coefficients together.
+The page states assumptions, estimates, coverage and the result of the audit. Coverage is that of the population
+coefficients over releases of independent samples of people; it fails if a binomial test rejects 95% at the level of
+0.1%, corrected for the number of coefficients.
 """
 
 from __future__ import annotations
@@ -40,27 +40,29 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# defaults: people per release, releases, and the time limit in seconds. 40 releases detect a true coverage of 70% with
+# probability 0.9; the time limit bounds slow fits
 RECORDS, REPS, SECONDS = 20_000, 40, 90.0
-CHANCE = 1e-3  # that right intervals are called wrong
-AUDITED = 100_000
+FALSE_ALARM = 1e-3  # level of the test of coverage over all coefficients: one valid rehearsal in a thousand fails
+AUDIT_RECORDS = 100_000  # of the audit: chosen for seconds; a tenth of the default of `audit`
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a rehearsal saw, made by `rehearse`. Printed it is a page of text; `to_html` has the same.
+    """The results of a rehearsal, made by `rehearse`; `print` shows a page of text, `to_html` returns it as HTML.
 
     Attributes
     ----------
     table : list of dict
-        One row a coefficient: its value in the made-up population, the mean estimate and its standard deviation over
-        releases, the mean standard error, how many intervals covered, their median width, the standard error of raw
-        data.
+        One row per coefficient: its value in the population, the mean estimate and its standard deviation over
+        releases, the root mean square standard error, the number of intervals that covered, their median width, the
+        standard error without noise.
     outcomes : dict of str to int
-        How the fits ended.
+        Number of fits by outcome.
     covered : bool
-        False if intervals covered less often than chance explains.
+        False if the test of coverage rejects.
     audit : Audit
-        Of the mechanism.
+        The audit of the mechanism.
     passed : bool
         True if fits have estimates, intervals covered and the audit passed.
     """
@@ -86,11 +88,11 @@ class Rehearsal:
 
     @property
     def passed(self) -> bool:
-        """True if all went well."""
+        """True if fits have estimates, intervals covered and the audit passed."""
         return self.answered and self.covered and self.audit.passed
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers and words."""
+        """Return the results as plain numbers and words."""
         return {
             "passed": self.passed,
             "formula": self.formula,
@@ -113,7 +115,7 @@ class Rehearsal:
         }
 
     def sections(self) -> list[tuple[str, str]]:
-        """Return the page as headings and texts."""
+        """Return the headings and texts of the page."""
         fewer = "" if self.reps == self.wanted else f" ({self.wanted} were asked for; time was up)"
         ended = ", ".join(f"{count} {outcome}" for outcome, count in self.outcomes.items())
         verdict = {True: "Intervals covered as often as they should.", False: "INTERVALS COVERED TOO SELDOM."}
@@ -173,7 +175,7 @@ def rehearse(
     seconds: float = SECONDS,
     random_state: int = 0,
 ) -> Rehearsal:
-    """Take made-up people through release, fit, coverage and audit, before anything private is touched.
+    """Return the results of release, fit, coverage and audit with simulated people.
 
     Parameters
     ----------
@@ -184,17 +186,17 @@ def rehearse(
     loss : str or loss
         As in `fit`.
     records : int
-        How many people each made-up release has.
+        Number of people of each simulated release.
     epsilon, delta, unit, shuffled, noise, exact_rate
         The target, as in `calibrate`.
     assume : mapping or path of a TOML file, optional
-        What is stated of the people, as in `plan`.
+        Assumptions about the people, as in `plan`.
     reps : int
-        Made-up releases.
+        Number of simulated releases.
     seconds : float
-        After so long no further release is begun; the page says how many there were.
+        Time after which no further release is started; the page states their number.
     random_state : int
-        Of the made-up people.
+        Seed of the simulated people.
 
     Returns
     -------
@@ -216,14 +218,14 @@ def rehearse(
             schema, epsilon=epsilon, delta=delta, unit=unit, shuffled=shuffled, noise=noise, exact_rate=exact_rate
         )
     else:
-        raise ParameterError("rehearse needs a Schema, or a Mechanism")
+        raise ParameterError("rehearse needs a Schema, or a Mechanism", hint="vdp.Schema.from_toml reads a file")
     people = make_people(mechanism.schema, formula, loss, Assumptions.read(assume))
     truth = people.raw()
     small = shuffled is not None and records < shuffled
     released_by = anew(mechanism) if small or mechanism.schema.public else mechanism
     fits = _fits(people, released_by, records, reps=reps, seconds=seconds, seed=random_state)
     table = _table(people, fits, truth.theta, truth.error, truth.bse(records))
-    attacked = audit(mechanism, AUDITED, unit=unit)
+    attacked = audit(mechanism, AUDIT_RECORDS, unit=unit)
     outcomes: dict[str, int] = {}
     for each in fits:
         name = "failed" if each is None else str(each.outcome)
@@ -247,7 +249,7 @@ def rehearse(
 def _fits(
     people: People, mechanism: Mechanism, records: int, *, reps: int, seconds: float, seed: int
 ) -> list[Results | None]:
-    """Return fits to made-up releases, two at least, until time is up; None where one refused."""
+    """Return fits to simulated releases, at least two, until the time limit; None for one that raised."""
     out: list[Results | None] = []
     began = monotonic()
     with bar("rehearsing") as tell:
@@ -264,7 +266,7 @@ def _fits(
 
 
 def _table(people: People, fits: list[Results | None], theta: Array, error: Array, raw: Array) -> list[dict[str, Any]]:
-    """Return what the fits say of each coefficient; `error` is that of the made-up truth itself."""
+    """Return the table of coefficients; `error` is the standard error of the population coefficients themselves."""
     good = [each for each in fits if each is not None and each.answered]
     sure = [each for each in good if each.converged]
     ends = np.array([np.array(each.conf_int(LEVEL)) for each in good]).reshape(len(good), -1, 2)
@@ -276,7 +278,7 @@ def _table(people: People, fits: list[Results | None], theta: Array, error: Arra
         row["mean"] = float(params[:, j].mean()) if sure else None
         row["sd"] = float(params[:, j].std(ddof=1)) if len(sure) > 1 else None
         row["se"] = float(np.sqrt((bse[:, j] ** 2).mean())) if sure else None
-        # truth is from many made-up people and no more: their error widens the target a little
+        # the true coefficients come from finitely many people, whose error widens the target
         slack = 0.0 if not sure else NORMAL * (math.hypot(row["se"], error[j]) - row["se"])
         inside = (ends[:, j, 0] - slack <= theta[j]) & (theta[j] <= ends[:, j, 1] + slack)
         row["covered"], row["of"] = int(inside.sum()), len(good)
@@ -288,8 +290,8 @@ def _table(people: People, fits: list[Results | None], theta: Array, error: Arra
 
 
 def _covers(table: list[dict[str, Any]]) -> bool:
-    """Tell whether chance explains how often intervals covered, all coefficients taken together."""
+    """Return False if coverage is significantly below the level for some coefficient."""
     from scipy.stats import binom
 
     chances = [float(binom.cdf(row["covered"], row["of"], LEVEL)) for row in table if row["of"]]
-    return not chances or min(chances) >= CHANCE / len(chances)
+    return not chances or min(chances) >= FALSE_ALARM / len(chances)

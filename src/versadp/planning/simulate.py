@@ -1,9 +1,9 @@
-"""Made-up people: columns from a Gaussian copula of their marginals, and a response from the model itself.
+"""Simulated people: columns from a Gaussian copula of their marginals, and a response from the model.
 
-    x_j = Q_j(Φ(g_j)),  g ~ N(0, R),      u = m(x)'theta,      y = u + residual e,   or a coin or count with mean h(u)
+    x_j = Q_j(Φ(g_j)),  g ~ N(0, R),      u = m(x)'theta,      y = u + residual e,   Bernoulli or Poisson with mean h(u)
 
-What is left open is filled by rules, which are said: coefficients that share an R² of ½ evenly (for two classes an
-index of standard deviation 1, for counts of ½), an intercept that puts the response in the middle.
+Missing assumptions are filled by rules, which are stated: coefficients that share an R² of ½ equally (for two classes
+an index of standard deviation 1, for counts of ½), an intercept that puts the mean response in the middle.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Columns = dict[str, NDArray[Any]]
 
-PILOT, MANY = 20_000, 200_000
-SIXTH = 1 / 6  # of its width: the standard deviation of a private response of which nothing is stated
-INDEX = {"classes": 1.0, "counts": 0.5}
+PILOT_PEOPLE = 20_000  # simulated to scale default coefficients, with an error of 0.5%
+POPULATION = 200_000  # simulated people who stand for the population: their standard errors are reported as its error
+# sd of a private response without a statement, relative to its width: the bounds are three sd from the middle
+DEFAULT_SD = 1 / 6
+INDEX_SD = {"classes": 1.0, "counts": 0.5}  # of the index with default coefficients; stated in the notes of a plan
 
 
 @dataclass(frozen=True)
 class People:
-    """Made-up people for one model; made by `make_people`.
+    """Simulated people for one model; made by `make_people`.
 
     Attributes
     ----------
@@ -49,11 +51,11 @@ class People:
     loss : IndexLoss
     marginals : dict of str to Marginal
     theta : array (p,)
-        Coefficients from which the response is made.
+        Coefficients from which the response is drawn.
     residual : float
-        Its standard deviation around the model; 0 for classes and counts.
+        Standard deviation of the response around the model; 0 for classes and counts.
     notes : tuple of str
-        What was assumed, in words.
+        The assumptions, in words.
     """
 
     schema: Schema
@@ -68,11 +70,11 @@ class People:
 
     @property
     def response(self) -> str:
-        """The response's column."""
+        """The column of the response."""
         return str(self.design.left.columns[0])
 
     def draw(self, rows: int, seed: int | list[int]) -> Columns:
-        """Return the columns of so many people: numbers in their own units, NaN where missing, and levels."""
+        """Return the columns of `rows` people: numbers in their own units with NaN for missing, or levels."""
         rng = np.random.default_rng(seed)
         columns = covariates(self.marginals, self.root, rows, rng)
         u = self.design.matrix(columns) @ self.theta
@@ -86,7 +88,7 @@ class People:
         return {name: columns[name] for name in self.schema.columns}
 
     def table(self, columns: Columns) -> pa.Table:
-        """Return columns as a table that can be released."""
+        """Return columns as a table that a mechanism can release."""
         import pyarrow as pa
 
         arrays = {name: _arrow(values, self.schema.columns[name]) for name, values in columns.items()}
@@ -95,15 +97,15 @@ class People:
         return pa.table(arrays)
 
     def complete(self, columns: Columns) -> Columns:
-        """Return the people of whom nothing that the model uses is missing."""
+        """Return the people without missing values in the columns of the model."""
         gone = np.zeros(len(columns[self.response]), bool)
         for name in self.design.used:
             values = columns[name]
             gone |= np.array([v is None for v in values]) if values.dtype == object else values != values  # noqa: PLR0124 - NaN
         return {name: values[~gone] for name, values in columns.items()} if gone.any() else columns
 
-    def raw(self, rows: int = MANY, seed: int = 7) -> Raw:
-        """Return what raw data tell of the coefficients: of so many people, which stand for all."""
+    def raw(self, rows: int = POPULATION, seed: int = 7) -> Raw:
+        """Return the population coefficients and their precision without noise, from `rows` people."""
         columns = self.complete(self.draw(rows, [seed, 0xFA7]))
         m, y = self.design.evaluate(columns)
         y = self.loss.coding(np.unique(y))(y)
@@ -131,7 +133,7 @@ class People:
 
 
 def kind_of(loss: IndexLoss) -> str:
-    """Return what a response is drawn as: "numbers", "classes" or "counts"."""
+    """Return the kind of the response of a loss: "numbers", "classes" or "counts"."""
     if loss.classes is not None:
         return "classes"
     if loss.name == "poisson":
@@ -145,7 +147,7 @@ def kind_of(loss: IndexLoss) -> str:
 
 
 def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) -> People:
-    """Return made-up people for a model, with everything that was left open filled in.
+    """Return simulated people for a model, with missing assumptions filled by rules.
 
     Examples
     --------
@@ -165,7 +167,7 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
         )
     for name in assume.marginals:
         if name not in schema.columns:
-            raise ParameterError(f"there is no column {name!r} to state anything of")
+            raise ParameterError(f"there is no column {name!r}", hint=f"the schema has {', '.join(schema.columns)}")
     every = {name: Marginal(name, column, assume.marginals.get(name)) for name, column in schema.columns.items()}
     design = make_design(formula, schema, lambda name: every[name].levels if name in every else None)
     response = _response(design, schema)
@@ -177,7 +179,7 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
                 hint=f"state it: marginals={{{name!r}: {{'mean': ..., 'sd': ...}}}}",
             )
     root = _root(tuple(marginals), assume.correlations, response)
-    m = design.matrix(covariates(marginals, root, PILOT, np.random.default_rng(0)))
+    m = design.matrix(covariates(marginals, root, PILOT_PEOPLE, np.random.default_rng(0)))
     if not np.isfinite(m).all():
         raise ParameterError(
             "a term of the model is not finite for some made-up people", hint="state marginals that avoid it"
@@ -189,7 +191,7 @@ def make_people(schema: Schema, formula: str, loss: Any, assume: Assumptions) ->
 
 
 def covariates(marginals: Mapping[str, Marginal], root: Array, rows: int, rng: np.random.Generator) -> Columns:
-    """Return the columns of so many people, all but the response."""
+    """Return the columns of `rows` people except the response."""
     from scipy.special import ndtr
 
     scores = rng.standard_normal((rows, len(marginals))) @ root.T
@@ -204,7 +206,9 @@ def _response(design: Design, schema: Schema) -> str:
             hint="declare the transformed column in the schema",
         )
     if design.response == CODED and (design.outcome is None or len(set(design.outcome.values)) != 2):
-        raise ParameterError("a category as response needs two levels to be planned for")
+        raise ParameterError(
+            "a plan for a categorical response needs two levels", hint='compare one, as in I(region == "n") ~ age'
+        )
     assert design.response == PUBLIC or design.left.columns[0] in schema.private
     return str(design.left.columns[0])
 
@@ -217,7 +221,9 @@ def _root(names: tuple[str, ...], correlations: Mapping[tuple[str, str], float],
                 "how the response goes with columns is the model's business", hint="state coefficients"
             )
         if unknown := [name for name in pair if name not in names]:
-            raise ParameterError(f"there is no column {unknown[0]!r} to correlate")
+            raise ParameterError(
+                f"there is no column {unknown[0]!r} to correlate", hint=f"choose from {', '.join(names)}"
+            )
         i, j = (names.index(name) for name in pair)
         matrix[i, j] = matrix[j, i] = r
     try:
@@ -231,17 +237,17 @@ def _root(names: tuple[str, ...], correlations: Mapping[tuple[str, str], float],
 def _response_law(
     design: Design, loss: IndexLoss, m: Array, response: Marginal, assume: Assumptions
 ) -> tuple[Array, float, list[str]]:
-    """Return coefficients and residual, and what of them was left to rules."""
+    """Return coefficients, residual, and notes on how they were chosen."""
     kind, notes = kind_of(loss), []
     slopes = np.array([name != "Intercept" for name in design.names])
     stated = response.stated if isinstance(response.stated, dict) else {}
     column = response.column
     width = column.width if isinstance(column, Bounded) and not isinstance(column, Dates) else None
-    sd = stated.get("sd") or (width * SIXTH if width else None)
+    sd = stated.get("sd") or (width * DEFAULT_SD if width else None)
     theta = _stated(design, assume.coefficients)
     if theta is None:
         theta = np.where(slopes, 1 / np.maximum(m.std(axis=0), 1e-300), 0.0)
-        wanted = INDEX.get(kind) or np.sqrt(sd**2 / 2 if sd else (assume.residual or np.sqrt(0.5)) ** 2)
+        wanted = INDEX_SD.get(kind) or np.sqrt(sd**2 / 2 if sd else (assume.residual or np.sqrt(0.5)) ** 2)
         theta = theta * wanted / max(float((m @ theta).std()), 1e-300) if slopes.any() else theta
         share = {"numbers": "an R² of ½", "classes": "an index of sd 1", "counts": "an index of sd ½"}[kind]
         notes.append(f"coefficients: none stated; all columns share {share} evenly")
@@ -268,7 +274,7 @@ def _mean(kind: str, stated: dict[str, Any], middle: float | None, response: Mar
 
 
 def _left(signal: float, sd: float | None, *, own: bool) -> float:
-    """Return the residual of a response with this sd: what the model leaves, or as much as the model's."""
+    """Return the residual sd for a response with this sd, or the sd of the index if there is none."""
     if sd is not None and sd > signal * 1.0001 and (own or sd > 1.2 * signal):
         return float(np.sqrt(sd**2 - signal**2))
     if own:
@@ -287,7 +293,7 @@ def _stated(design: Design, coefficients: Mapping[str, float] | None) -> Array |
 
 
 def _intercept(kind: str, u: Array, mean: float) -> float:
-    """Return what moves an index so that the response has this mean."""
+    """Return the intercept at which the response has this mean."""
     if kind == "numbers":
         return float(mean - u.mean())
     if kind == "counts":
@@ -296,7 +302,7 @@ def _intercept(kind: str, u: Array, mean: float) -> float:
     from scipy.special import expit
 
     if not 0 < mean < 1:
-        raise ParameterError("the share of the second class must lie between 0 and 1")
+        raise ParameterError("the share of the second class must lie between 0 and 1", hint="state it so")
     return float(brentq(lambda b: expit(u + b).mean() - mean, -60 - u.max(), 60 - u.min()))
 
 

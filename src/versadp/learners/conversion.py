@@ -1,13 +1,14 @@
-"""What a learner was given, as a release: a table by name, an array in the schema's order, a release and a name.
+"""Conversion of the inputs of scikit-learn, (X, y), to a release: tables, arrays and releases.
 
-    columns of X, by name or by place  +  y  ->  a release of the mechanism on just these columns
+    columns of X, by name or by position  +  y  ->  a release by the mechanism on these columns
 
-Public columns that are not there are left out; private ones must all be there, since those that a model does not use
-tell how noisy a record is. A response that is private is a column of the mechanism, and y holds its released values.
+Public columns may be missing. Private ones must all be there, since the noise of a record depends on all columns of a
+block. A private response is a column of the mechanism, and y holds its released values.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,9 +32,9 @@ _WHICH = "give a DataFrame, whose columns are matched by name, or say response=,
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """Released columns in other units, with the mechanism in the same units: what `Scaler` hands on.
+    """Scaled released columns with the mechanism in the same units: the output of `Scaler`.
 
-    It does not become an array: a step that does not know of the noise would take it for what was there.
+    It cannot be converted to an array, since other steps of a pipeline would ignore the noise.
     """
 
     columns: dict[str, Any]
@@ -50,7 +51,7 @@ class Carried:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise ParameterError(
-            "these columns carry noise, and a step that does not know of it would take it for what was there",
+            "these columns carry noise, which other estimators would ignore",
             hint="let a learner of versadp follow vdp.Scaler; for others see Release.augment",
         )
 
@@ -64,9 +65,11 @@ class Given(NamedTuple):
 
 
 def is_released(X: Any, mechanism: Mechanism | None) -> bool:
-    """Tell whether records were released: by a mechanism that is given, or that they bring along."""
+    """Return True if there is a mechanism, or X is a release or brings its mechanism."""
     if mechanism is not None and not isinstance(mechanism, Mechanism):
-        raise ParameterError("mechanism is no Mechanism", hint="e.g. rel.mechanism, or None for records without noise")
+        raise ParameterError(
+            "mechanism is not a Mechanism", hint="e.g. rel.mechanism, or None for records without noise"
+        )
     return mechanism is not None or isinstance(X, Release | Carried | str | Path)
 
 
@@ -81,11 +84,11 @@ def read_given(
     y : str, array or None
         The name of a column; or values in the order of X.
     mechanism : Mechanism or None
-        What made the noise; a release knows.
+        The mechanism that released the records; a release has it.
     response : str or None
-        The column that y is; None if y is public.
+        The column that is y; None if y is public.
     columns : sequence of str, optional
-        Those of X that enter the model; all by default.
+        The columns of X that enter the model; all by default.
     """
     if isinstance(y, str):
         response, y = y, None
@@ -114,14 +117,16 @@ def read_given(
 def _same(told: Mechanism | None, brought: Mechanism) -> None:
     if told is not None and told != brought:
         raise ParameterError(
-            "the release was made by another mechanism", hint="leave mechanism= out: a release knows what made it"
+            "the release was made by another mechanism", hint="leave mechanism= out: a release has its mechanism"
         )
 
 
 def _named(release: Release, response: str | None, columns: Sequence[str] | None) -> Given:
     known = list(release.mechanism.schema.columns)
     if response is None:
-        raise ParameterError("which column is the response?", hint='e.g. fit(release, y="bought")')
+        raise ParameterError(
+            "the response is missing: y must name a column of the release", hint='e.g. fit(release, y="bought")'
+        )
     for name in (response, *(columns or ())):
         if name not in known:
             raise ParameterError(f"there is no column {name!r}", hint=f"the release has {', '.join(known)}")
@@ -132,25 +137,24 @@ def _named(release: Release, response: str | None, columns: Sequence[str] | None
 
 
 def _joined(X: Any, y: Any, mechanism: Mechanism, response: str | None, *, trusted: bool) -> Given:
-    """Return a release of what is in X and y together."""
+    """Return the release of X and y together, on the columns that are there."""
     schema = mechanism.schema
     table = arrow_columns(X, mechanism, response)
     if response is not None and response not in schema.columns:
         raise ParameterError(f"there is no column {response!r}", hint=f"the schema has {', '.join(schema.columns)}")
     if y is None:
-        if response not in table:
+        if response is None or response not in table:
             raise DataError("there is no response: y is missing", hint="give y, or name a column of X")
         name, features = response, [each for each in table if each != response]
     else:
         name, features = _response_name(y, table, schema, response), list(table)
         refuse_response_in(X, y, table, schema, name)
         table = table | {name: _values(y, name, len(next(iter(table.values()), ())), schema)}
-    assert name is not None
     if missing := [each for each in schema.private if each not in table]:
         raise DataError(
             f"missing columns: {', '.join(map(repr, missing))}",
-            hint="give every private column, since those that a model does not use tell how noisy a record is "
-            "(columns= says which enter); if one of them is y, say so: response=...",
+            hint="give every private column, since the noise of a record depends on all of them (columns= says which "
+            "enter the model); if one of them is y, say so: response=...",
         )
     part = _mechanism_on(table, mechanism, name)
     ordered = pa.table({each: table[each] for each in part.schema.columns})
@@ -161,13 +165,13 @@ def _joined(X: Any, y: Any, mechanism: Mechanism, response: str | None, *, trust
 
 
 def _response_name(y: Any, table: Mapping[str, Any], schema: Schema, response: str | None) -> str:
-    """Return the column that y is: as it was said, as it is called, or the one public column that X has not."""
+    """Return the column that is y: the one given, the name of y, or the only public column that X lacks."""
     if response is not None:
         return response
     called = getattr(y, "name", None)
     if isinstance(called, str) and called in schema.private:
         raise ParameterError(
-            f"y is {called!r}, a private column: its noise must be undone too", hint=f"say so: response={called!r}"
+            f"y is {called!r}, a private column, whose noise needs a correction", hint=f"say so: response={called!r}"
         )
     if isinstance(called, str) and called in schema.public:
         return called
@@ -185,21 +189,18 @@ def _values(y: Any, name: str, rows: int, schema: Schema) -> pa.Array:
 
 
 def _column(values: Any, declared: Any) -> Any:
-    """Return a column as the schema has it: an array of numbers has lost what were levels, dates or true and false."""
+    """Return a column as arrow; levels and booleans that numpy made floats or objects get their declared type back."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     values = np.asarray(values)
-    if isinstance(declared, Categorical) and values.dtype.kind in "fiubO":
+    if isinstance(declared, Categorical) and values.dtype.kind in "fiub":
         kind = type(declared.levels[0])
-        if kind is not str and values.dtype.kind != "O" and (values == values.astype(np.int64)).all():
+        if kind is not str and (values == values.astype(np.int64)).all():
             return pa.array(values.astype(np.int64).astype(kind))
-    elif values.dtype.kind == "O" and not isinstance(declared, Dates):
-        try:
-            return pa.array(
-                values.astype(float) if declared is not None and not isinstance(declared, Public) else values
-            )
-        except (ValueError, TypeError, pa.ArrowException):
-            pass
+    numeric = declared is not None and not isinstance(declared, Public | Categorical | Dates)
+    if values.dtype.kind == "O" and numeric:
+        with contextlib.suppress(ValueError, TypeError, pa.ArrowException):
+            return pa.array(values.astype(float))
     try:
         return pa.array(values)
     except (pa.ArrowException, TypeError):  # whose message would show a value
@@ -207,7 +208,7 @@ def _column(values: Any, declared: Any) -> Any:
 
 
 def arrow_columns(X: Any, mechanism: Mechanism, response: str | None) -> dict[str, Any]:
-    """Return columns by name: of a table those that it has, of an array those of the schema in order."""
+    """Return the columns of X by name; those of an array are in the order of the schema."""
     if isinstance(X, Carried):
         return dict(X.columns)
     schema = mechanism.schema
@@ -219,7 +220,7 @@ def arrow_columns(X: Any, mechanism: Mechanism, response: str | None) -> dict[st
     if unknown := [str(name) for name in found if name not in schema.columns]:
         raise DataError(
             f"columns that the schema does not know: {', '.join(map(repr, unknown))}",
-            hint="drop them: what was made of noisy columns after release cannot be corrected; for functions of them "
+            hint="drop them: functions of noisy columns made after release cannot be corrected; for functions "
             'use a formula, vdp.fit(release, "y ~ np.log1p(income)")',
         )
     return found
@@ -237,7 +238,7 @@ def table_columns(X: Any) -> dict[str, Any]:
 
 
 def places(width: int, schema: Schema, response: str | None) -> tuple[str, ...]:
-    """Return the columns that an array of this width has: all but the response, or the private ones."""
+    """Return the names of the columns of an array of this width: all but the response, or the private ones."""
     every = tuple(name for name in schema.columns if name != response)
     private = tuple(name for name in every if name in schema.private)
     for names in (every, private):
@@ -251,7 +252,7 @@ def places(width: int, schema: Schema, response: str | None) -> tuple[str, ...]:
 
 
 def _mechanism_on(table: Mapping[str, Any], mechanism: Mechanism, response: str) -> Mechanism:
-    """Return the mechanism on just the columns that are there."""
+    """Return the mechanism on the columns that are there."""
     schema = mechanism.schema
     kept = {name: column for name, column in schema.columns.items() if name in table}
     if response not in kept:
@@ -262,7 +263,7 @@ def _mechanism_on(table: Mapping[str, Any], mechanism: Mechanism, response: str)
 
 
 def numbers_at(X: Any, features: tuple[str, ...], schema: Schema) -> dict[str, Any]:
-    """Return columns at which a model is evaluated: by name, or in the order in which the model has them."""
+    """Return the columns at which a model is evaluated, by name; those of an array are in the order of `features`."""
     if isinstance(X, Release):
         X = X.to_arrow()
     if isinstance(X, Carried):
@@ -278,7 +279,7 @@ def numbers_at(X: Any, features: tuple[str, ...], schema: Schema) -> dict[str, A
 
 
 def _as_numbers(column: Any, declared: Any) -> Any:
-    """Return a column as a model sees it: dates as days, an arrow array as one of numpy."""
+    """Return a column as numpy array, dates as days since the first date."""
     if not isinstance(column, pa.Array | pa.ChunkedArray):
         return column
     if isinstance(declared, Dates) and not is_number(column.type):

@@ -1,4 +1,4 @@
-"""The coefficient table: estimate, standard error, z, p-value and interval, one row a coefficient.
+"""The coefficient table: estimate, standard error, z, p-value and interval, one row per coefficient.
 
 z = θ / se,    p = 2 (1 - Φ(|z|)),    θ ± Φ⁻¹((1 + level) / 2) se
 """
@@ -15,9 +15,7 @@ from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 Row = dict[str, str | float | None]
 ENDLESS = (np.inf, -np.inf)
@@ -67,7 +65,7 @@ class CoefTable(Sequence[Row]):
         return self.render("json")
 
     def for_json(self) -> list[Row]:
-        """Return the rows as JSON can hold them: an infinite end is the text "inf" or "-inf"."""
+        """Return the rows in the types of JSON: an infinite end is the text "inf" or "-inf"."""
         return [{key: str(value) if value in ENDLESS else value for key, value in row.items()} for row in self._rows]
 
     def to_pandas(self) -> Any:
@@ -84,9 +82,9 @@ class CoefTable(Sequence[Row]):
 
 
 def coefficient_table(names: Sequence[str], params: Array, bse: Array, bounds: Array, level: float) -> CoefTable:
-    """Return the coefficient table; what is not a number (z of a coefficient without error) is left empty.
+    """Return the coefficient table; NaN (z of a coefficient without error) becomes an empty cell.
 
-    `bounds` are the intervals of the level, one row each; their ends may be infinite.
+    `bounds` are the intervals, one row per coefficient; their ends may be infinite.
     """
     z, p = z_and_p(params, bse)
     keys = ("estimate", "std_error", "z", "p_value", "lower", "upper")

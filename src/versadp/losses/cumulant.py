@@ -1,7 +1,7 @@
-"""A loss without its response: `A(u)` of `A(u) - y u`, whose slope is the prediction that belongs to an index.
+"""The cumulant function `A(u)` of a loss `A(u) - y u` as a loss: its slope is the prediction at an index.
 
-The score of the intercept is then the prediction itself, so that whatever undoes noise in a score undoes it in an
-average of predictions.
+The score of the intercept is then the prediction itself, so that a correction of the score also corrects an average of
+predictions.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.losses.base import IndexLoss
+from versadp.losses.index_loss import IndexLoss
 from versadp.losses.logistic import Logistic
 from versadp.losses.poisson import Poisson
 from versadp.losses.squared import Squared
 
 if TYPE_CHECKING:
-    from versadp.losses.base import Array
+    from versadp.inputs import Array
     from versadp.losses.expansion import Expansion
 
 OF_LINK: dict[str, type[IndexLoss]] = {"identity": Squared, "logistic": Logistic, "exponential": Poisson}
 
 
 class Bare(IndexLoss):
-    """The loss whose slope is the prediction of a link.
+    """The loss whose slope is the mean function of a link.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Bare(IndexLoss):
         self.quadratic = self.inner.quadratic  # type: ignore[misc] # of its kind, as the inner one's
 
     def value(self, u: Array, y: Array) -> Array:
-        """Return the loss; the response is not looked at."""
+        """Return A(u); the response is not used."""
         return self.inner.value(u, np.zeros_like(y))
 
     def derivatives(self, u: Array, y: Array, order: int = 4, bandwidth: float = 0.0) -> tuple[Array, ...]:
@@ -53,7 +53,7 @@ class Bare(IndexLoss):
         return self.inner.derivatives(u, np.zeros_like(y), order, bandwidth)
 
     def expansion(self) -> Expansion | None:
-        """Return powers and waves of the index alone, where it is just that."""
+        """Return A(u) as powers and waves of the index, None if it is not exactly that."""
         found = self.inner.expansion()
         return None if found is None else replace(found, cross=0.0)
 
@@ -64,5 +64,5 @@ class Bare(IndexLoss):
         return self.inner.closed(u, np.zeros_like(y), t, rate, bandwidth, bent=bent)
 
     def in_units(self, unit: float) -> Any:
-        """Return the same loss: an index in other units is put back before it is used."""
+        """Return the same loss: an index in other units is converted back before it is used."""
         return self

@@ -1,11 +1,11 @@
-"""Undo the noise in counts of a category's levels.
+"""Correction of the counts of the levels of a category.
 
-Noise that keeps a category with probability κ and otherwise draws one of its L outputs evenly is undone by
+Noise that keeps a category with probability κ and otherwise draws one of L outputs uniformly is corrected by
 
     count of level v  <-  count_v / κ + (1 - 1/κ) n / L
 
-without a matrix, so that a postcode with 30,000 levels takes as much memory as its counts. Other noise is undone by the
-matrix (levels, outputs) that its signed points give, up to `MOST_DENSE` levels.
+without a matrix, so that a postcode with 30,000 levels takes no more memory than its counts. Other noise is corrected
+by the matrix (levels, outputs) of its signed points, for up to `MOST_DENSE` levels.
 """
 
 from __future__ import annotations
@@ -18,24 +18,21 @@ from versadp.errors import ParameterError
 from versadp.schema import Categorical
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from versadp.describing.layout import Layout
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
-
-MOST_DENSE = 1000  # levels whose inverse is written out: 8 MB
+MOST_DENSE = 1000  # levels of a category that is corrected by a matrix, which then takes 8 MB
 
 
 class Undone(NamedTuple):
-    """Counts of levels without their noise.
+    """Corrected counts of levels.
 
     Attributes
     ----------
     counts : array (levels,)
-        Missing is the last level where values may be missing.
+        Missing is the last level, if values may be missing.
     low, high : array (levels,)
-        The least and the most that one record adds to a count.
+        The smallest and the largest contribution of one record to a count.
     """
 
     counts: Array
@@ -44,14 +41,14 @@ class Undone(NamedTuple):
 
 
 def undo_levels(layout: Layout, name: str, counts: Array) -> Undone | None:
-    """Return counts of a category's levels, and of what is missing, without their noise; None if nothing is told.
+    """Return corrected counts of the levels of a category and of missing; None if they are not identified.
 
     Parameters
     ----------
     layout : Layout
     name : str
     counts : array (levels + 1,)
-        Released levels, and how often the value is missing.
+        Counts of the released levels and of missing values.
     """
     declared = layout.columns[name]
     assert isinstance(declared, Categorical)
@@ -59,7 +56,7 @@ def undo_levels(layout: Layout, name: str, counts: Array) -> Undone | None:
     lattice = layout.blocks[name].lattice(name)
     if lattice is None or lattice.window != 1 or lattice.merged != 1:
         return _by_points(layout, name, seen)
-    public = declared.nullable == "public"  # its last count is known
+    public = declared.nullable == "public"  # the count of missing values is public
     outputs = lattice.last + lattice.window + lattice.unseen
     rest = (1 - 1 / lattice.keep) / outputs
     noisy = seen[:-1] if public else seen
@@ -71,7 +68,7 @@ def undo_levels(layout: Layout, name: str, counts: Array) -> Undone | None:
 
 
 def _by_points(layout: Layout, name: str, seen: Array) -> Undone | None:
-    """Return the same by the signed points of every output of a block of one column."""
+    """Return the counts corrected by the matrix of signed points of all outputs of a block of one column."""
     from versadp.noise import How
 
     declared, block = layout.columns[name], layout.alone(name)
@@ -82,7 +79,7 @@ def _by_points(layout: Layout, name: str, seen: Array) -> Undone | None:
     outputs = np.append(np.arange(float(size)), np.nan)[: seen.size]
     try:
         points = block.points(outputs[None], np.random.default_rng(0), How())
-    except ParameterError:  # what is always redrawn tells nothing
+    except ParameterError:  # a category that is always redrawn
         return None
     inverse = np.zeros((size + 1, size + 1))
     level = np.nan_to_num(points.columns[name], nan=size).astype(np.int64)

@@ -1,9 +1,9 @@
-"""Arrays whose rows have names: `params["age"]` beside `params[1]`."""
+"""Arrays indexed by coefficient name, `params["age"]` as well as `params[1]`, and fields that hold estimates."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from versadp.inference.estimates import Estimates
+
 
 class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     """A read-only array of numbers, indexed by name or by number; arithmetic gives plain arrays.
@@ -21,10 +23,10 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     Parameters
     ----------
     values : array_like
-        One number a name, or one row a name; a square table is named along both axes.
+        One number per name, or one row per name; a square table has the names on both axes.
     names : sequence of str
     columns : sequence of str, optional
-        Of a table that is not square: "lower" and "upper", say.
+        Of a table that is not square, such as "lower" and "upper".
 
     Examples
     --------
@@ -46,23 +48,23 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     columns: tuple[str, ...]
 
     def __new__(cls, values: ArrayLike, names: Sequence[str], columns: Sequence[str] = ()) -> Self:
-        """Copy the values, so that nothing outside can change them."""
+        """Return a read-only copy of the values with names."""
         array = np.array(values, dtype=np.float64).view(cls)
         if array.ndim not in {1, 2} or len(array) != len(names):
-            raise ParameterError("a named array needs one name a row")
+            raise ParameterError("a named array needs one name per row", hint="give as many names as rows")
         if array.ndim == 2 and not columns and array.shape[1] == len(names):
             columns = names
         if columns and (array.ndim != 2 or array.shape[1] != len(columns)):
-            raise ParameterError("a named table needs one name a column")
+            raise ParameterError("a named table needs one name per column", hint="give as many as columns")
         array.names, array.columns = tuple(names), tuple(columns)
         array.flags.writeable = False
         return array
 
     def __array_finalize__(self, obj: object) -> None:
-        self.names = self.columns = ()  # names stay with the whole array only: a slice or a sorted copy has others
+        self.names = self.columns = ()  # a slice or a sorted copy has no names
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Calculate on plain arrays."""
+        """Return the result for plain arrays."""
         plain = [np.asarray(x) if isinstance(x, NamedArray) else x for x in inputs]
         return getattr(ufunc, method)(*plain, **kwargs)
 
@@ -152,9 +154,53 @@ class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
 
 
 def _aligned(lines: list[list[str]]) -> str:
-    """Return lines of short texts, the first of each to the left, numbers to the right."""
+    """Return lines of cells, the first column flush left, the others flush right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *(c.rjust(w + 1) for c, w in zip(line[1:], widths[1:], strict=True))])
         for line in lines
     )
+
+
+class Estimated:
+    """A field of a dataclass for an estimate: reading it raises if there is none.
+
+    It is set like any field, and stored under its name with an underscore.
+
+    Parameters
+    ----------
+    sure : bool
+        True if a weak fit has no value either.
+
+    Examples
+    --------
+    >>> from versadp.inference import Results
+    >>> res = Results(None, None, ("age",), "stalled", 1000, loss="squared", method="efficient")
+    >>> res.params
+    Traceback (most recent call last):
+    ...
+    versadp.errors.EstimationError: not converged: stalled (no step reduces the corrected score)
+      hint: another start, more records, a larger exact_rate or fewer coefficients may help
+    """
+
+    def __init__(self, *, sure: bool = False) -> None:
+        self._sure = sure
+
+    def __set_name__(self, owner: type[Estimates], name: str) -> None:
+        self._kept = f"_{name}"
+
+    @overload
+    def __get__(self, results: None, owner: type[Estimates]) -> NoReturn: ...
+    @overload
+    def __get__(self, results: Estimates, owner: type[Estimates]) -> NamedArray: ...
+    def __get__(self, results: Estimates | None, owner: type[Estimates]) -> NamedArray:
+        """Return the estimate, or raise."""
+        if results is None:  # a dataclass looks for a default in its class
+            raise AttributeError(f"only instances of {owner.__name__} have this attribute")
+        results.need_estimate(sure=self._sure)
+        kept: NamedArray = getattr(results, self._kept)
+        return kept
+
+    def __set__(self, results: Estimates, value: ArrayLike | None) -> None:
+        """Store a value; a frozen dataclass does so once, in its `__init__`."""
+        object.__setattr__(results, self._kept, value)

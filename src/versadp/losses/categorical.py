@@ -1,9 +1,9 @@
-"""Losses with several numbers at once: the shares of a category's levels, and multinomial logit.
+"""Losses with one parameter vector per level of a category: shares of levels, and multinomial logit.
 
     Share:         sum over levels l of (theta_l - 1{x = l})²/2                theta_l is the share of level l
     Multinomial:   log sum_l e^{u_l} - sum_l 1{y = l} u_l,   u_l = m'theta_l,  theta of the reference level is 0
 
-Both are linear in the indicators of a category's levels, so that the noise of a private one is undone level by level.
+Both are linear in the indicators of the levels, so that the noise of a private category is removed level by level.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses.record import RecordLoss
+from versadp.losses.record_loss import RecordLoss
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 class ByLevel:
-    """What a fit asks of a loss, where it has several numbers: it is smooth, and its model says where it starts."""
+    """Properties of losses with parameters per level: smooth, without a single index; their model has the start."""
 
     by_level: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
@@ -36,7 +34,7 @@ class ByLevel:
     classes: ClassVar[None] = None
 
     def expansion(self) -> None:
-        """Return none: it has no single index."""
+        """Return None: there is no single index."""
         return
 
 
@@ -49,7 +47,7 @@ class Share(ByLevel, RecordLoss):
     of : str
         The category.
     missing : bool
-        True for missing as one more level; otherwise shares are among those in whom the category is known.
+        True to count missing as one more level; otherwise shares are among records with a known category.
 
     Examples
     --------
@@ -62,22 +60,22 @@ class Share(ByLevel, RecordLoss):
 
     @property
     def name(self) -> str:
-        """What is estimated."""
+        """The name of the estimated quantity."""
         return f"shares of {self.of}"
 
     def labels(self, levels: tuple[Any, ...]) -> tuple[str, ...]:
-        """Return the names of the shares of levels, None being what is missing."""
+        """Return the names of the shares of levels; None stands for missing."""
         return tuple(f"{self.of}[{'missing' if level is None else level}]" for level in levels)
 
 
 @dataclass(frozen=True)
 class Multinomial(ByLevel):
-    """Multinomial logit: probabilities of levels by softmax, each coefficient against a reference level.
+    """Multinomial logit: probabilities of levels by softmax, coefficients relative to a reference level.
 
     Parameters
     ----------
     reference : level, optional
-        Whose coefficients are 0; the first level if it is not given.
+        The level whose coefficients are 0; the first by default.
 
     Examples
     --------
@@ -93,7 +91,7 @@ class Multinomial(ByLevel):
 
     @property
     def prediction(self) -> str:
-        """What makes a prediction of its indices."""
+        """The name of the link from its indices to probabilities."""
         return "softmax"
 
     def ordered(self, levels: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -101,16 +99,16 @@ class Multinomial(ByLevel):
         if self.reference is None:
             return levels
         if self.reference not in levels:
-            raise ParameterError("the reference is no level of the response", hint=f"levels: {levels}")
+            raise ParameterError("the reference is not a level of the response", hint=f"choose from {levels}")
         return (self.reference, *(level for level in levels if level != self.reference))
 
     def labels(self, levels: tuple[Any, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of all coefficients, level by level."""
+        """Return the names of the coefficients, level by level."""
         return tuple(f"{level}:{name}" for level in self.ordered(levels)[1:] for name in names)
 
     @staticmethod
     def probabilities(u: Array) -> Array:
-        """Return the probabilities of the reference and the other levels, whose indices are the columns of u."""
+        """Return the probabilities of the reference and the other levels from the indices u of the latter."""
         from scipy.special import softmax
 
         return np.asarray(softmax(np.column_stack([np.zeros(len(u)), u]), axis=1))

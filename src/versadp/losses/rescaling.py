@@ -1,10 +1,10 @@
-"""A loss in other units: `loss(c u, c y) / c^2` for an index and a response that were divided by c.
+"""A loss in other units: `loss(c u, c y) / c^2` for an index and a response divided by c.
 
     k-th derivative       c^(k-2) times the loss's own at (c u, c y), smoothed with c times the bandwidth
     corrected G(u, t)     G(c u, c^2 t) / c^2
 
-The second derivative, and with it the curvature of a fit, is the loss's own. This holds for any loss at all, so a loss
-whose parameters have a unit (the corner of `Huber`) need not know that it is fitted in noise units.
+The second derivative, and so the curvature of a fit, does not change. This holds for any loss, so that a loss whose
+parameters have a unit (the corner of `Huber`) need not know that it is fitted in noise units.
 """
 
 from __future__ import annotations
@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.inputs import number
-from versadp.losses.base import IndexLoss, still_says
+from versadp.losses.index_loss import IndexLoss, still_says
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from versadp.losses.line import Line
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
+    from versadp.losses.pilot_line import Line
 
 
 @dataclass(frozen=True)
 class InUnits(IndexLoss):
-    """A loss for an index and a response that were divided by `unit`.
+    """A loss of an index and a response divided by `unit`.
 
     Examples
     --------
@@ -42,12 +39,12 @@ class InUnits(IndexLoss):
     unit: float
 
     def __post_init__(self) -> None:
-        for fact in ("name", "smooth", "kinked", "residual", "classes"):  # the loss's own, one by one
+        for fact in ("name", "smooth", "kinked", "residual", "classes"):  # class attributes of the loss
             object.__setattr__(self, fact, getattr(self.loss, fact))
 
     @property
     def straight(self) -> float:  # type: ignore[override] # it has one
-        """From where on the loss is straight, in these units."""
+        """The |u - y| from which the loss is linear, in these units."""
         known = still_says(self.loss, "straight", ("value", "derivatives"))
         return self.loss.straight / self.unit if known else np.inf
 
@@ -67,51 +64,51 @@ class InUnits(IndexLoss):
 
     @property
     def link(self) -> str | None:
-        """The identity is the same in all units, no other link is."""
+        """The identity, which does not depend on units; None for other links."""
         return "identity" if self.loss.link == "identity" else None
 
     def response(self, y: Array) -> Array:
-        """Check the response and return it as the formula needs it."""
+        """Return the response as the loss needs it, checked."""
         return self.loss.response(self.unit * y) / self.unit
 
     def in_units(self, unit: float) -> IndexLoss:
-        """Return the loss in yet other units."""
+        """Return the loss in units that are `unit` times these."""
         return self.loss.in_units(self.unit * unit)
 
     def start(self, m: Array, y: Array) -> Array:
-        """Return coefficients of a plain fit."""
+        """Return starting values."""
         return self.loss.start(m, self.unit * y) / self.unit
 
     def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
-        """Return by how much to smooth the loss and its curvature."""
+        """Return the bandwidths of the loss and of its curvature."""
         h, window = self.loss.bandwidths(m, self.unit * y, factor)
         return h / self.unit, window / self.unit
 
     @property
     def by_line(self) -> bool:
-        """Whether start and smoothing come from a corrected line."""
+        """True if start and bandwidths come from a pilot regression."""
         return self.loss.by_line
 
     def start_on(self, line: Line) -> Array:
-        """Return where a fit starts, given a line and its residuals."""
+        """Return starting values, given a pilot regression."""
         return self.loss.start_on(line.times(self.unit)) / self.unit
 
     def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
-        """Return by how much to smooth, given a line and its residuals."""
+        """Return the bandwidths, given a pilot regression."""
         h, window = self.loss.bandwidths_on(line.times(self.unit), factor)
         return h / self.unit, window / self.unit
 
     @property
     def unscaled(self) -> bool:
-        """Whether it waits for a scale of the residuals."""
+        """True if its scale parameter is not set."""
         return self.loss.unscaled
 
     def scaled(self, scale: float) -> IndexLoss:
-        """Return the loss with the scale that it waits for."""
+        """Return the loss with its scale parameter set."""
         return in_units(self.loss.scaled(self.unit * scale), self.unit)
 
     def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
-        """Return what has mean 0 at the right scale, and its derivatives in u and in the scale."""
+        """Return the estimating function of the scale, and its derivatives in u and in the scale."""
         value, by_index, by_scale = self.loss.scale_score(self.unit * u, self.unit * y)
         return value / self.unit, by_index, by_scale
 
@@ -125,7 +122,7 @@ class InUnits(IndexLoss):
 
 
 def in_units(loss: IndexLoss, unit: float) -> IndexLoss:
-    """Return a loss for an index and a response that were divided by `unit`.
+    """Return the loss of an index and a response divided by `unit`.
 
     Examples
     --------

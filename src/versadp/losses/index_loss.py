@@ -1,39 +1,36 @@
-"""What a loss is: a function of an index and a response, with derivatives in the index, that owns all its facts.
+"""Base class of losses of a linear predictor: `loss(u, y)` of an index `u = m'theta` and a response y.
 
-Most models look at a record through an index `u = m'theta`, m the row of the design. Such a loss is a function of
-(u, y), and everything that fitting and correcting need is its derivatives in u. Where a fit starts, how a kink is
-smoothed, what an index predicts, in which units it is meant: the loss says it, nobody asks of what kind it is. What is
-written here is right for a loss of anybody's; our own say more where they know more.
+Fitting and correcting need its derivatives in u. A loss also states its starting values, the smoothing of its kinks,
+its mean function and its behaviour in other units; the defaults here are right for any loss, and the losses of this
+package override them where they know more. No other package tests for the type of a loss.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from versadp.errors import ParameterError
+from versadp.errors import DataError, ParameterError
 from versadp.losses import quadrature, smoothing, starts
-from versadp.losses.classes import Coding, two_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.losses.expansion import Expansion
-    from versadp.losses.line import Line
+    from versadp.losses.pilot_line import Line
     from versadp.losses.response_law import ResponseLaw
 
-    Array = NDArray[np.float64]
     Predict = Callable[..., Array]
 
 
 def saved_as(link: str) -> Callable[[Predict], Predict]:
-    """Return a decorator that tells under which name results save a `mean`: "identity", "logistic", "exponential".
+    """Return a decorator that names a `mean` for saved results: "identity", "logistic", "exponential".
 
-    The name sticks to the function and to no class, so that a `mean` that somebody redefines has none.
+    The name is an attribute of the function, not of the class, so that an overridden `mean` has none.
 
     Examples
     --------
@@ -55,34 +52,34 @@ def saved_as(link: str) -> Callable[[Predict], Predict]:
 class IndexLoss(ABC):
     """A loss of an index u and a response y.
 
-    To add one, write `value` and `derivatives`, element by element, and say what is true of it below. Its name is the
-    class's in small letters if nothing else is said. A subclass that redefines `value` or `derivatives` has lost its
-    parent's `closed`, and one that redefines `mean` its `link`; what it says of smoothness and residuals is inherited,
-    and must be said anew if it is no longer true.
+    To add one, define `value` and `derivatives`, elementwise, and set the attributes that are true of it. Its name is
+    the class name in lower case by default. A subclass that overrides `value` or `derivatives` loses its parent's
+    `closed`, and one that overrides `mean` its `link`; attributes are inherited, and must be set again if they are no
+    longer true.
 
     Attributes
     ----------
     name : str
-        What `fit(loss=...)` calls it, once it is registered.
+        Its name in `fit(loss=...)`, once it is registered.
     smooth : bool
-        True if it has four continuous derivatives in u: the Laplacian form of the correction needs them.
+        True if it has four continuous derivatives in u, which the Laplacian form of the correction needs.
     kinked : bool
         True if its first derivative jumps, so that it is smoothed with a bandwidth.
     residual : bool
         True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
     natural : bool
-        True if it is a function of u alone, less `y u`: then that function may be expanded (`expansion.py`).
+        True if it is `A(u) - y u`, as the losses of generalised linear models with a canonical link.
     margin : bool
         True if it depends on `y u` alone, and its classes are -1 and 1.
     straight : float
-        Of a loss of the residual: from where on, on both sides of 0, it is straight. A public response may be anything
-        if it is somewhere.
+        Of a loss of the residual: the |u - y| from which it is linear; infinite if it never is. A public response
+        beyond that may have any value.
     quadratic : bool
-        True if its first derivative is a sum of multiples of u and y, as that of squared loss is.
+        True if its first derivative is linear in u and y, as that of squared loss.
     classes : tuple of float or None
-        What the two values of the response are coded to, if it must have just two.
+        The codes of the two values of the response, if it must have exactly two.
     needs_formula : bool
-        True, as it is a loss of an index and not of whole records.
+        True: it is a loss of an index and not of whole records.
 
     Examples
     --------
@@ -114,7 +111,7 @@ class IndexLoss(ABC):
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
-        if "name" not in vars(cls):  # a parent's name would be a lie in summaries and files
+        if "name" not in vars(cls):  # not the parent's, which summaries and files would show
             cls.name = cls.__name__.lower()
 
     @abstractmethod
@@ -129,54 +126,54 @@ class IndexLoss(ABC):
 
     @saved_as("identity")
     def mean(self, u: Array) -> Array:
-        """Return the prediction that belongs to the index: it never falls, so that bands map by their ends."""
+        """Return the prediction at an index: nondecreasing, so that the ends of a band map to the ends of a band."""
         return u
 
     @property
     def link(self) -> str | None:
-        """The name under which `mean` is saved, None for one of the loss's own."""
+        """The name under which `mean` is saved, None for a mean function without one."""
         return getattr(self.mean, "link", None)
 
     @property
     def prediction(self) -> str | Callable[[Array], Array]:
-        """What makes a prediction of an index: a link's name, or `mean` itself."""
+        """The name of the mean function, or `mean` itself if it has none."""
         return self.link or self.mean
 
     # its response ----------------------------------------------------------------------------------------------------
 
     def response(self, y: Array) -> Array:
-        """Check all of a response and return it as the formula needs it."""
+        """Return the response as the loss needs it, checked; the argument must be the whole response."""
         return y if self.classes is None else two_values(y, *self.classes, self.name)
 
     def coding(self, values: Array | None = None) -> Callable[[Array], Array]:
-        """Return what codes a response part by part.
+        """Return a function that codes the response of some of the records.
 
         Parameters
         ----------
         values : array, optional
-            The values that the response has over all records; a loss with `classes` needs them, since a part of the
+            The distinct values of the response over all records. A loss with `classes` needs them, since some of the
             records may show only one of the two.
         """
         if self.classes is None:
             return self.response
         if values is None:
-            raise ParameterError(f"{self.name} loss codes a response once all its values are known", hint="give them")
+            raise ParameterError(f"{self.name} loss needs all values of the response to code it", hint="pass `values`")
         seen = np.unique(np.asarray(values, dtype=float))
         return Coding(tuple(seen.tolist()), tuple(self.response(seen).tolist()))
 
     def in_units(self, unit: float) -> IndexLoss:
         """Return the same loss, up to a factor, for an index and a response that were divided by `unit`."""
-        from versadp.losses.units import in_units
+        from versadp.losses.rescaling import in_units
 
         return in_units(self, unit)
 
     # where to start, and how much to smooth --------------------------------------------------------------------------
 
     def start(self, m: Array, y: Array) -> Array:
-        """Return coefficients of a plain fit to a design m and a response y: near the minimum, not at it.
+        """Return starting values from a design m and a response y: near the minimum, not at it.
 
-        Losses of the residual start from a robust line, losses of two classes that are not smooth from a logistic fit,
-        all others from damped Newton steps of their own.
+        Losses of the residual start from a robust regression, losses of two classes that are not smooth from a logistic
+        regression, all others from damped Newton steps of their own.
         """
         if self.residual:
             return starts.robust(m, y)
@@ -186,67 +183,67 @@ class IndexLoss(ABC):
         return starts.downhill(self, m, y)
 
     def bandwidths(self, m: Array, y: Array, factor: float = 1.0) -> tuple[float, float]:
-        """Return by how much to smooth the loss and its curvature, `factor` times the rule; 0 without kinks."""
+        """Return the bandwidths of the loss and of its curvature, `factor` times the rule; 0 without kinks."""
         if not self.kinked:
             return 0.0, 0.0
         return smoothing.of_residuals(m, y, factor) if self.residual else smoothing.of_margins(m, factor)
 
     @property
     def by_line(self) -> bool:
-        """True if start and smoothing come from a corrected line, as they do for kinks of the residual.
+        """True if start and bandwidths come from a corrected pilot regression, as for kinks of the residual.
 
-        A subclass that has a start or bandwidths of its own gets the records themselves.
+        A subclass that overrides `start` or `bandwidths` is given the records themselves.
         """
         own = still_says(self, "start_on", ("start",)) and still_says(self, "bandwidths_on", ("bandwidths",))
         return self.residual and self.kinked and own
 
     def start_on(self, line: Line) -> Array:
-        """Return where a fit starts, given a line and its residuals."""
+        """Return starting values, given a pilot regression and its residuals."""
         return line.theta
 
     def bandwidths_on(self, line: Line, factor: float = 1.0) -> tuple[float, float]:
-        """Return by how much to smooth the loss and its curvature, given a line and its residuals."""
+        """Return the bandwidths of the loss and of its curvature, given a pilot regression and its residuals."""
         return smoothing.of_line(line, factor) if self.kinked else (0.0, 0.0)
 
     def expansion(self) -> Expansion | None:
-        """Return the loss as a sum of powers and waves of the index, where it is just that."""
+        """Return the loss as a sum of powers and waves of the index, None if it is not exactly one."""
         return None
 
     def response_law(self) -> ResponseLaw | None:
-        """Return the law of the response whose negative log density the loss is, where it is one."""
+        """Return the law of the response whose negative log density is the loss, None if there is none."""
         return None
 
     # the scale of the residuals, for losses whose parameters are multiples of it --------------------------------------
 
     @property
     def unscaled(self) -> bool:
-        """True as long as it waits for a scale; such a loss has `scaled` and `scale_score` too."""
+        """True if its scale parameter is not set; such a loss defines `scaled` and `scale_score` too."""
         return False
 
     def scaled(self, scale: float) -> IndexLoss:
-        """Return the loss with the scale that it waits for."""
+        """Return the loss with its scale parameter set."""
         return self
 
     def scale_score(self, u: Array, y: Array) -> tuple[Array, Array, Array]:
-        """Return what has mean 0 at the right scale, and its derivatives in u and in the scale."""
-        raise ParameterError(f"{self.name} loss waits for a scale and has no scale_score", hint="see losses/huber.py")
+        """Return the estimating function of the scale, and its derivatives in u and in the scale."""
+        raise ParameterError(f"{self.name} loss has no estimating function of its scale", hint="define scale_score")
 
     # its corrected form ----------------------------------------------------------------------------------------------
 
     def closed(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float, *, bent: bool
     ) -> tuple[Array, ...] | None:
-        """Return what `corrected` returns, where it is known in closed form."""
+        """Return what `corrected` returns, None if there is no closed form."""
         return None
 
     def corrected(
         self, u: Array, y: Array, t: float, rate: float, bandwidth: float = 0.0, *, bent: bool = True
     ) -> tuple[Array, ...]:
-        """Return derivatives of the loss with the noise in its index undone.
+        """Return derivatives of the corrected loss, given noise in its index.
 
             G(u, t) = loss(u) - ((1 - r)/2) t E loss''(u + L),      L Laplace with variance r t
 
-        has expectation loss(u) where u has noise that is 0 with probability r and else Laplace with variance t.
+        is unbiased for loss(u) at the true u, if the noise is 0 with probability r and else Laplace with variance t.
 
         Parameters
         ----------
@@ -254,9 +251,9 @@ class IndexLoss(ABC):
         t : float
             Variance of the noise in the index.
         rate : float
-            Probability r that there is none.
+            Probability r that there is no noise.
         bandwidth : float
-            By which a kinked loss is smoothed.
+            Of the smoothing of a kinked loss.
         bent : bool
             Whether second derivatives are needed.
 
@@ -285,12 +282,61 @@ class IndexLoss(ABC):
 
 
 def still_says(loss: IndexLoss, fact: str, functions: tuple[str, ...]) -> bool:
-    """Tell whether a fact that follows from functions is stated no higher up than any of them is defined."""
+    """Return True if no function in `functions` is overridden below the class that states `fact`."""
     bodies = [vars(loss), *map(vars, type(loss).__mro__)]
     place = {name: next(k for k, body in enumerate(bodies) if name in body) for name in (fact, *functions)}
     return place[fact] == min(place.values())
 
 
 def zeros(u: Array, count: int) -> tuple[Array, ...]:
-    """Return derivatives that vanish."""
+    """Return `count` derivatives that are 0."""
     return (np.zeros_like(u),) * max(count, 0)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The codes of the values of a response: a function that can be sent to other processes.
+
+    Attributes
+    ----------
+    values, codes : tuples of float
+        Values in increasing order, and their codes.
+
+    Examples
+    --------
+    >>> Coding((0.0, 1.0), (-1.0, 1.0))(np.array([1.0, 1.0, 0.0]))
+    array([ 1.,  1., -1.])
+    """
+
+    values: tuple[float, ...]
+    codes: tuple[float, ...]
+
+    def __call__(self, y: Array) -> Array:
+        """Return the codes of a response."""
+        values = np.array(self.values)
+        place = np.minimum(np.searchsorted(values, y), values.size - 1)
+        if not (values[place] == y).all():
+            raise DataError(
+                "the response has a value that was not there when its classes were read",
+                hint="fit again: the records changed during the fit",
+            )
+        return np.array(self.codes)[place]
+
+
+def two_values(y: Array, low: float, high: float, loss: str) -> Array:
+    """Return a response of two values (0/1 or -1/1) as low and high.
+
+    Examples
+    --------
+    >>> two_values(np.array([1.0, 0.0, 1.0]), -1.0, 1.0, "hinge")
+    array([ 1., -1.,  1.])
+    """
+    values = np.unique(y)
+    if values.size < 2:
+        raise DataError(f"the response has one class, but {loss} loss needs two", hint="use records of both classes")
+    if values.size > 2 or not set(values.tolist()) <= {-1.0, 0.0, 1.0}:
+        raise DataError(
+            f"{loss} loss needs a response of 0 and 1, or of -1 and 1",
+            hint="compare, as in I(income > 50000) ~ age; for numbers take squared loss",
+        )
+    return np.where(y == values[1], high, low)

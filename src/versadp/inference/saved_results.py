@@ -1,9 +1,9 @@
-"""Results as JSON: no pickle, so that a file from elsewhere can be read without trusting it.
+"""Saved results as JSON, not pickle, so that a file from an untrusted source can be read.
 
-Python writes the shortest text that reads back as the same float64, so every number returns as it was. Version 2 has
-curves, for intervals by inversion, version 3 what an answer can be trusted for, version 4 the levels of categories,
-version 5 the classes of a response, version 6 the bias that was taken off, version 7 an offset, version 8 profiles of a
-likelihood; results without are written as the versions before have them.
+Python writes the shortest text that reads back as the same float64, so that numbers do not change. Version 2 added
+curves, for intervals by inversion, version 3 diagnostics, version 4 the levels of categories, version 5 the classes of
+a response, version 6 the estimated bias, version 7 an offset, version 8 profiles of a likelihood; results without these
+are written in the earlier version.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
     from versadp.inference.results import Results
 
-    Value = TypeVar("Value")
+    Reader = Callable[[str, Any], Any]
 
+# bytes of a file that is read: chosen; results of 1000 coefficients, whose covariance is most of it, take 20 MB
 MAX_RESULTS = 64 * 2**20
-_VERSION = 8
+_VERSION = 8  # of the format; `_SINCE` says what each version added
 _FORMAT = {"format": "versadp results", "version": _VERSION}
-_SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
+_SINCE: dict[str, tuple[int, Any]] = {  # version that added an entry, and its value in files of earlier versions
     "curves": (2, {}),
     "trust": (3, Trust().as_numbers()),
     "levels": (4, {}),
@@ -45,7 +46,7 @@ _SINCE: dict[str, tuple[int, Any]] = {  # version and what is meant without
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What a file of version 8 holds of results; numbers are checked for being numbers, and by `Results` for sense.
+    """The entries of a file of version 8; types are checked here, values by `Results`.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class SavedResults:
 
     @classmethod
     def of(cls, results: Results) -> SavedResults:
-        """Return what is saved of results."""
+        """Return the entries for results."""
         known, terms = results.converged, results.design
         params = results.params.tolist() if results.answered else None
         return cls(
@@ -113,7 +114,7 @@ class SavedResults:
         """Return plain dictionaries, lists and numbers."""
         entries = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
         version = _VERSION
-        while version > 1:  # as old a version as holds it all
+        while version > 1:  # the oldest version that has all entries
             entry, nothing = next((name, empty) for name, (since, empty) in _SINCE.items() if since == version)
             if entries[entry] != nothing:
                 break
@@ -123,7 +124,7 @@ class SavedResults:
 
     @classmethod
     def from_dict(cls, data: Any) -> SavedResults:
-        """Read what `to_dict` wrote, entry by entry; or what versions before wrote."""
+        """Return the entries read from the output of `to_dict`, of this or an earlier version."""
         if isinstance(data, dict) and data.get("version") in range(1, _VERSION):
             new = {name: empty for name, (since, empty) in _SINCE.items() if since > data["version"]}
             if set(new) & set(data):
@@ -131,34 +132,12 @@ class SavedResults:
             data = data | new | {"version": _VERSION}
         if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
             raise ParameterError(
-                "these are not results, or results of a version that this versadp does not know",
+                "these are not results, or results of a later version of versadp",
                 hint="Results.load reads what result.save wrote; a release folder is opened by vdp.load",
             )
         if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
-            raise ParameterError("the results lack entries or have entries of other programs")
-        return cls(
-            names=_texts("names", data["names"]),
-            outcome=Outcome.read(data["outcome"]),
-            params=_optional(_estimates, "params", data["params"]),
-            cov=_optional(_table, "cov", data["cov"]),
-            nobs=inputs.whole("nobs", data["nobs"], 0),
-            loss=_text("loss", data["loss"]),
-            method=_text("method", data["method"]),
-            formula=_optional(_text, "formula", data["formula"]),
-            header={_text("header", k): _text("header", v) for k, v in _entries("header", data["header"])},
-            effective_n=_optional(_number, "effective_n", data["effective_n"]),
-            weights=_optional(_weights, "weights", data["weights"]),
-            link=_optional(_text, "link", data["link"]),
-            terms=_optional(_factors, "terms", data["terms"]),
-            advice=_optional(_text, "advice", data["advice"]),
-            curves={_text("curves", name): _curve(curve) for name, curve in _entries("curves", data["curves"])},
-            trust=Trust.read(data["trust"]),
-            levels={_text("levels", name): _levels(levels) for name, levels in _entries("levels", data["levels"])},
-            classes=_texts("classes", data["classes"]),
-            bias=_weights("bias", data["bias"]),
-            offset=_optional(_text, "offset", data["offset"]),
-            profiles={_text("profiles", k): _profile(each) for k, each in _entries("profiles", data["profiles"])},
-        )
+            raise ParameterError("the results lack entries or have unknown ones", hint="read what result.save wrote")
+        return cls(**{name: read(name, data[name]) for name, read in _READ.items()})
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `Results`."""
@@ -170,7 +149,7 @@ class SavedResults:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it, which can be changed without changing the one it came from."""
+    """Return a copy of a value in the types of JSON."""
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
@@ -178,10 +157,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Trust):
         return value.as_numbers()
     return str(value) if isinstance(value, Outcome) else value
-
-
-def _optional(read: Callable[[str, Any], Value], name: str, value: Any) -> Value | None:
-    return None if value is None else read(name, value)
 
 
 def _text(name: str, value: Any) -> str:
@@ -194,75 +169,78 @@ def _number(name: str, value: Any) -> float:
     return inputs.number(f"{name!r} of the results", value, -np.inf, np.inf, open_low=True, open_high=True)
 
 
-def _list(name: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ParameterError(f"{name!r} of the results must be a list")
+def _level(name: str, value: Any) -> str | int | None:
+    """Return a level of a category: text, an integer, true or false, or None for missing."""
+    if value is not None and not isinstance(value, str | int):
+        raise ParameterError(f"{name!r} of the results must be text, whole numbers, true or false")
     return value
 
 
-def _entries(name: str, value: Any) -> list[tuple[Any, Any]]:
-    if not isinstance(value, dict):
-        raise ParameterError(f"{name!r} of the results must have names and values")
-    return list(value.items())
+def _maybe(read: Reader) -> Reader:
+    return lambda name, value: None if value is None else read(name, value)
 
 
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    return tuple(_text(name, each) for each in _list(name, value))
+def _list(read: Reader, size: int | None = None) -> Reader:
+    def reader(name: str, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list) or size not in {None, len(value)}:
+            raise ParameterError(f"{name!r} of the results must be a list" + (f" of {size}" if size else ""))
+        return tuple(read(name, each) for each in value)
+
+    return reader
 
 
-def _factors(name: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    return tuple(_texts(name, term) for term in _list(name, value))
+def _mapping(read: Reader) -> Reader:
+    def reader(name: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ParameterError(f"{name!r} of the results must have names and values")
+        return {_text(name, key): read(name, each) for key, each in value.items()}
+
+    return reader
 
 
-def _numbers(name: str, value: Any) -> tuple[float, ...]:
-    return tuple(_number(name, each) for each in _list(name, value))
+def _curve(name: str, value: Any) -> tuple[Any, ...]:
+    """Return values, scores and errors of a curve, and its rounding."""
+    *arrays, rounding = _list(lambda _, each: each, size=4)(name, value)
+    return (*(_list(_number)(name, each) for each in arrays), _number(name, rounding))
 
 
-def _estimates(name: str, value: Any) -> tuple[float | None, ...]:
-    """Return estimates; None where a weak fit has none."""
-    return tuple(_optional(_number, name, each) for each in _list(name, value))
-
-
-def _table(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
-    return tuple(_numbers(name, row) for row in _list(name, value))
-
-
-def _levels(value: Any) -> tuple[Any, ...]:
-    """Return the levels of a category: text, whole numbers, true and false, or nothing for what is missing."""
-    levels = _list("levels", value)
-    if not all(level is None or isinstance(level, str | int) for level in levels):
-        raise ParameterError("levels of the results must be text, whole numbers, true or false")
-    return tuple(levels)
-
-
-def _weights(name: str, value: Any) -> dict[str, float]:
-    return {_text(name, member): _number(name, weight) for member, weight in _entries(name, value)}
-
-
-def _curve(value: Any) -> tuple[Any, ...]:
-    if len(_list("curves", value)) != 4:
-        raise ParameterError("a curve of the results must have values, scores, errors and a rounding")
-    return (*(_numbers("curves", each) for each in value[:3]), _number("curves", value[3]))
-
-
-def _profile(value: Any) -> tuple[Any, ...]:
-    if len(_list("profiles", value)) != 2:
-        raise ParameterError("a profile of the results must have values and roots")
-    return tuple(_numbers("profiles", each) for each in value)
+_READ: dict[str, Reader] = {  # of each entry
+    "names": _list(_text),
+    "outcome": lambda _, value: Outcome.read(value),
+    "params": _maybe(_list(_maybe(_number))),
+    "cov": _maybe(_list(_list(_number))),
+    "nobs": lambda name, value: inputs.whole(name, value, 0),
+    "loss": _text,
+    "method": _text,
+    "formula": _maybe(_text),
+    "header": _mapping(_text),
+    "effective_n": _maybe(_number),
+    "weights": _maybe(_mapping(_number)),
+    "link": _maybe(_text),
+    "terms": _maybe(_list(_list(_text))),
+    "advice": _maybe(_text),
+    "curves": _mapping(_curve),
+    "trust": lambda _, value: Trust.read(value),
+    "levels": _mapping(_list(_level)),
+    "classes": _list(_text),
+    "bias": _mapping(_number),
+    "offset": _maybe(_text),
+    "profiles": _mapping(_list(_list(_number), size=2)),  # values and roots
+}
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:
-    """Write a JSON file."""
+    """Write data to a JSON file."""
     try:
         Path(path).write_text(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1), encoding="utf-8")
     except (OSError, TypeError) as problem:
         raise ParameterError(
-            f"cannot write {str(path)!r}: {type(problem).__name__}", hint="is there such a folder?"
+            f"cannot write {str(path)!r}: {type(problem).__name__}", hint="check that the folder exists"
         ) from None
 
 
 def read(path: str | Path) -> Any:
-    """Read a JSON file."""
+    """Return the data of a JSON file."""
     try:
         return inputs.json_value(inputs.file_bytes(path, MAX_RESULTS))
     except (OSError, TypeError) as problem:

@@ -1,4 +1,4 @@
-"""Losses of a whole record: means and quantiles of anything, and losses of a user's own.
+"""Losses of a whole record: means and quantiles of a function of it, and user-defined losses.
 
     Mean(f):       (theta - f(x))^2 / 2             theta is E f(X)
     Quantile(f):   check loss of f(x) at theta      theta is the tau quantile of f(X)
@@ -25,38 +25,34 @@ from versadp.losses.squared import Squared
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from versadp.losses.base import IndexLoss
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
+    from versadp.losses.index_loss import IndexLoss
 
 
 class RecordLoss(ABC):
-    """A loss of whole records: it takes no formula, has no index, and predicts nothing.
+    """A loss of whole records, without formula, index and predictions.
 
-    A subclass either says which number of a record it is about and by which loss (`of` and `base`, as `Mean` does), or
-    has `value(x, theta)` and `gradient(x, theta)`, as `Custom` does.
+    A subclass either names a function of a record and its loss (`of` and `base`, as `Mean`), or defines
+    `value(x, theta)` and `gradient(x, theta)`, as `Custom`.
 
     Attributes
     ----------
     of : str, callable or None
-        The column, or the function of a record, that one number is fitted to.
+        The column, or the function of a record, whose location is estimated.
     base : IndexLoss or None
-        The loss of that number; None for a loss that is a function of record and parameters itself.
+        The loss of that location; None for a loss that is itself a function of record and parameters.
     size : int or None
-        Number of parameters; None if the user's start says it.
+        Number of parameters; None if it is the length of the user's start.
     by_level : bool
         True if it has a parameter for each level of a category.
     has_laplacian : bool
-        True if it carries its Laplacian in x.
+        True if it provides its Laplacian in x.
     share : float or None
-        The share of records at or below the answer, where that is all that the loss says: then the corrected
-        distribution function is inverted, and `base` is not minimised.
+        Of a quantile its level: the corrected distribution function is inverted, and `base` is not minimised.
     needs_formula : bool
         False.
     prediction : None
-        It has none, whatever it is called.
+        There is none.
 
     Examples
     --------
@@ -75,16 +71,16 @@ class RecordLoss(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What is estimated."""
+        """The name of the estimated quantity."""
 
     @property
     def base(self) -> IndexLoss | None:
-        """The loss of one number."""
+        """The loss of one location."""
         return None
 
     @property
     def share(self) -> float | None:
-        """The share of records at or below the answer."""
+        """The level of a quantile, None for other losses."""
         return None
 
     @property
@@ -94,11 +90,11 @@ class RecordLoss(ABC):
 
     @property
     def has_laplacian(self) -> bool:
-        """True if the loss carries its Laplacian in x."""
+        """True if the loss provides its Laplacian in x."""
         return False
 
     def names(self, size: int) -> tuple[str, ...]:
-        """Return the names of so many parameters."""
+        """Return the names of `size` parameters."""
         return (self.name,) if size == 1 else tuple(f"{self.name} {j}" for j in range(size))
 
 
@@ -121,12 +117,12 @@ class Mean(RecordLoss):
 
     @property
     def name(self) -> str:
-        """What is estimated."""
+        """The name of the estimated quantity."""
         return f"mean of {self.of}" if isinstance(self.of, str) else "mean"
 
     @property
     def base(self) -> IndexLoss:
-        """The loss of one number."""
+        """The loss of one location."""
         return Squared()
 
 
@@ -139,7 +135,7 @@ class Quantile(RecordLoss):
     of : str or callable
         A column, or `f(x) -> (n,)`.
     tau : float
-        The share of records at or below it.
+        Its level.
 
     Examples
     --------
@@ -155,25 +151,25 @@ class Quantile(RecordLoss):
 
     @property
     def name(self) -> str:
-        """What is estimated."""
+        """The name of the estimated quantity."""
         return f"{self.tau:g} quantile of {self.of}" if isinstance(self.of, str) else f"{self.tau:g} quantile"
 
     @property
     def base(self) -> IndexLoss:
-        """The loss of one number."""
+        """The loss of one location."""
         return Check(self.tau)
 
     @property
     def share(self) -> float:
-        """The share of records at or below the answer."""
+        """The level of a quantile, None for other losses."""
         return self.tau
 
 
 @dataclass(frozen=True)
 class Custom(RecordLoss):
-    """A user's own loss, `loss(x, theta) -> (n,)`; it may carry `.gradient(x, theta)` and `.laplacian(x, theta)`.
+    """A user-defined loss, `loss(x, theta) -> (n,)`, with optional `.gradient(x, theta)` and `.laplacian(x, theta)`.
 
-    What it does not carry JAX works out, if the loss is written in it; otherwise gradients are central differences.
+    Missing derivatives are JAX's if the loss is written in JAX; otherwise gradients are central differences.
 
     Examples
     --------
@@ -188,21 +184,21 @@ class Custom(RecordLoss):
 
     @property
     def name(self) -> str:
-        """The function's own name."""
+        """The name of the function."""
         return str(getattr(self.loss, "__name__", type(self.loss).__name__))
 
     @property
     def size(self) -> None:
-        """As many parameters as the user's start has."""
+        """None: the user's start has the number of parameters."""
         return
 
     def names(self, size: int) -> tuple[str, ...]:
-        """Return the names of so many parameters."""
+        """Return the names of `size` parameters."""
         return tuple(f"theta{j}" for j in range(size))
 
     @property
     def has_laplacian(self) -> bool:
-        """True if the loss carries its Laplacian in x, or is written in JAX."""
+        """True if the loss has a `.laplacian`, or is written in JAX."""
         return callable(getattr(self.loss, "laplacian", None)) or self.in_jax
 
     @cached_property
@@ -226,14 +222,14 @@ class Custom(RecordLoss):
     def laplacian(self, x: Array, theta: Array, unit: tuple[float, ...] = ()) -> Array:
         """Return the Laplacian in x of each record, each column weighted by its squared noise scale.
 
-        The user's own knows these scales; that of JAX is told by `unit`.
+        A user's `.laplacian` includes these scales; that of JAX takes them from `unit`.
         """
         own = getattr(self.loss, "laplacian", None)
         found = own(x, theta) if callable(own) else jax_laplacian(self.loss, unit)(x, theta)
         return self._checked(found, (len(x),), "the laplacian")
 
     def gradient(self, x: Array, theta: Array) -> Array:
-        """Return the gradient in theta of each record: the user's, JAX's, or central differences."""
+        """Return the gradient in theta of each record: the user's, JAX's, or by central differences."""
         if self._gradient is not None:
             return self._checked(self._gradient(x, theta), (len(x), theta.size), "the gradient")
         return differences(lambda t: self.value(x, t), theta)
@@ -242,7 +238,8 @@ class Custom(RecordLoss):
         out = np.asarray(values, dtype=float)
         if out.shape != shape:
             raise ParameterError(
-                f"{what} of {self.name!r} must have shape {shape}, not {out.shape}", hint="a number for each row of x"
+                f"{what} of {self.name!r} must have shape {shape}, not {out.shape}",
+                hint="return one number per row of x, one column per parameter for a gradient",
             )
         if not np.isfinite(out).all():
             count = int(np.size(out) - np.count_nonzero(np.isfinite(out)))

@@ -1,18 +1,17 @@
-"""Signed points that all records share: for scores from more windows than could be written out.
+"""Corrected scores at points that all records share, for several wide windows with too many signed points.
 
-The points of several windows are their combinations, thousands a record. A score s that is smooth in the noisy columns
-needs none of them: it is near a polynomial, and polynomials are undone exactly (`correction/projection.py`),
+The signed points of several windows are all their combinations, thousands per record. A score s that is smooth in the
+noisy columns is near a polynomial, and polynomials are corrected without bias (`correction/projection.py`),
 
-    s(y, f(x))  ≈  its projection,  undone by   Σ_l W_l(z) s(y, f(x_l)),        x_l the same for all records,
+    s(y, f(x))  ≈  its projection,  corrected   Σ_l W_l(z) s(y, f(x_l)),        x_l the same for all records,
 
-for any predictor f. What is left, s less its projection, is the whole of the bias. For every law of records whose
-density p has `mean p² <= 4`
+for any predictor f. The bias is that of the projection. For every law of records whose density p has `mean p² <= 4`
 
-    |bias|  <=  2 (mean over x of (s - projection)²)^½,        x even in the domain,
+    |bias|  <=  2 (mean over x of (s - projection)²)^½,        x uniform on the domain,
 
-and the least degree is taken for which that is a tenth of the score's standard error. Accuracy, AUC and pinball loss
-jump or have kinks where predictions change, and no polynomial is near them: they are refused, with what they would be
-off by, unless the columns have so few lattice points that nothing is lost.
+and the least degree is used for which that is a tenth of the standard error of the score. Accuracy, AUC and pinball
+loss jump or have kinks where predictions change, and no polynomial is near them: they are refused, with the bound on
+their bias, unless the columns have so few lattice points that the projection is exact.
 """
 
 from __future__ import annotations
@@ -35,25 +34,25 @@ from versadp.schema import Categorical
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from versadp.inputs import Array
     from versadp.noise import Block
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release
 
-    Array = NDArray[np.float64]
-
-LADDER = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27)
-TESTS = 256
-MOST = 2500  # points that all records share
-PAIRS = 20_000_000  # of records and points
-NEGLIGIBLE = 0.1  # of a standard error
-ROUGH = 8  # a degree: where twice as high a one helps little the score is not smooth, and no other will
-HINT = "neg_log_loss, neg_brier_score, r2 and squared error are smooth; accuracy, AUC and pinball loss are not"
+# degrees per column that are tried, in steps of at most a quarter: the cost of a degree is its square for two columns
+DEGREES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27)
+TEST_RECORDS = 256  # at which the bias is bounded: a root mean square over so many is off by about 5%
+MOST_POINTS = 2500  # that all records share: 50 per column for two columns; a record then takes 20 kB
+MOST_EVALUATIONS = 20_000_000  # records times points of one score: 640 MB of predictions and weights
+NEGLIGIBLE = 0.1  # bound on the bias in standard errors: 95% intervals then cover 94.9%
+# degree from which doubling must divide the bias by 4 or the score is refused as not smooth: by approximation theory a
+# jump gains a factor of 1.4 and a kink 2.8, an analytic function far more
+DEGREE_OF_DOUBT = 8
+HINT = "use neg_log_loss, neg_brier_score, r2 or squared error, which are smooth; accuracy, AUC, pinball loss are not"
 
 
 def shareable(mechanism: Mechanism, used: list[str], draws: int) -> tuple[Block, ...] | None:
-    """Return the blocks of some columns where their points are too many, and polynomials of them are undone."""
+    """Return the blocks of some columns if they have too many signed points and can correct polynomials, else None."""
     blocks = tuple(block for block in mechanism.blocks if set(block.columns) & set(used))
     if math.prod(block.point_count(How(draws)) for block in blocks) <= MAX_POINTS:
         return None
@@ -64,14 +63,14 @@ def shareable(mechanism: Mechanism, used: list[str], draws: int) -> tuple[Block,
 
 @dataclass(frozen=True)
 class Shared:
-    """Some columns of a release at points that all records share.
+    """Columns of a release at points that all records share.
 
     Attributes
     ----------
     projection : Projection
     mechanism : Mechanism
     used : list of str
-        The columns that a score looks at.
+        The columns that the score uses.
     """
 
     projection: Projection
@@ -84,7 +83,7 @@ class Shared:
         return [name for block in self.projection.blocks for name in block.columns]
 
     def sample(self, whole: pa.Table) -> SignedSample:
-        """Return released records at the points, with weights."""
+        """Return every released record at all points, with weights."""
         n, size = whole.num_rows, self.projection.size
         weight = self.projection.weights(self.released(whole))
         there = np.tile(self.projection.points, (n, 1))
@@ -96,7 +95,7 @@ class Shared:
         return np.stack([table.private[name] for name in self.names])
 
     def columns(self, whole: pa.Table, x: Array, times: int) -> dict[str, Any]:
-        """Return the used columns at values of the noisy ones (n times, columns); public ones are the records' own."""
+        """Return the used columns: noisy ones at the values x (n times, columns), public ones those of the records."""
         table = read_table(whole, self.mechanism.schema, released=True)
         record = pa.array(np.repeat(np.arange(whole.num_rows), times))
         public = {name: array.take(record) for name, array in table.public.items() if name in self.used}
@@ -107,7 +106,7 @@ class Shared:
 def chosen(
     blocks: tuple[Block, ...], release: Release, used: list[str], gain: Callable[[dict[str, Any]], Array] | None
 ) -> Shared:
-    """Return points at which a score is told closely enough, or an error that says how far off it would be.
+    """Return the points at which the bias of a score is negligible; raise with the bound on its bias if there are none.
 
     Parameters
     ----------
@@ -115,37 +114,35 @@ def chosen(
     release : Release
     used : list of str
     gain : callable or None
-        The score of columns, a number for each row; None for one of pairs of records, which needs every lattice point.
+        The score of columns, one number per row; None for one of pairs of records, which needs every lattice point.
     """
     some = _some(release)
     shifts: dict[int, float] = {}
-    for q in LADDER:
+    for q in DEGREES:
         shared = Shared(Projection(blocks, _degrees(blocks, used, release.mechanism, q)), release.mechanism, used)
         if shared.projection.exact:
             return _within(shared, len(release))
-        if shared.projection.size > MOST:
+        if shared.projection.size > MOST_POINTS:
             break
         if gain is None:
             continue
         shifts[q] = _shift(shared, some, gain, len(release))
         if shifts[q] < NEGLIGIBLE:
             return _within(shared, len(release))
-        if q >= ROUGH and shifts[q] > max(1.0, shifts.get(q // 2, np.inf) / 4):
+        if q >= DEGREE_OF_DOUBT and shifts[q] > max(1.0, shifts.get(q // 2, np.inf) / 4):
             break
-    told = f": it may be off by {min(shifts.values()):.2g} standard errors" if shifts else ""
-    raise ParameterError(
-        f"no polynomial of these noisy columns that could be undone is near this score{told}", hint=HINT
-    )
+    bound = f": its bias may be {min(shifts.values()):.2g} standard errors" if shifts else ""
+    raise ParameterError(f"no polynomial of these noisy columns approximates this score{bound}", hint=HINT)
 
 
 def _some(release: Release) -> pa.Table:
-    """Return some records: as many as there are tests, over and over if there are fewer."""
+    """Return `TEST_RECORDS` records drawn with replacement from the first batch."""
     first = pa.Table.from_batches([next(iter(release.batches()))])
-    return first.take(pa.array(np.random.default_rng(0).integers(0, first.num_rows, TESTS)))
+    return first.take(pa.array(np.random.default_rng(0).integers(0, first.num_rows, TEST_RECORDS)))
 
 
 def _degrees(blocks: tuple[Block, ...], used: list[str], mechanism: Mechanism, q: int) -> tuple[int, ...]:
-    """Return a degree for each column: of a category all levels, of a column that is not used none."""
+    """Return the degree of each column: its number of levels for a category, 0 for a column that is not used."""
     out = []
     for block in blocks:
         for name in block.columns:
@@ -158,7 +155,7 @@ def _degrees(blocks: tuple[Block, ...], used: list[str], mechanism: Mechanism, q
 
 
 def _shift(shared: Shared, some: pa.Table, gain: Callable[[dict[str, Any]], Array], rows: int) -> float:
-    """Return how far a score may be off, in standard errors."""
+    """Return the bound on the bias of a score, in standard errors."""
     from scipy.stats.qmc import Sobol
 
     projection, n = shared.projection, some.num_rows
@@ -174,11 +171,11 @@ def _shift(shared: Shared, some: pa.Table, gain: Callable[[dict[str, Any]], Arra
 
 
 def _within(shared: Shared, rows: int) -> Shared:
-    """Return the points; raise if there are too many for the number of records."""
+    """Return the points; raise if records times points are too many."""
     size = shared.projection.size
-    if rows * size > PAIRS:
+    if rows * size > MOST_EVALUATIONS:
         raise DataError(
-            f"{rows:,} records at {size} points each are more than a score is worked out from",
-            hint=f"score a random part of {PAIRS // size:,} records",
+            f"{rows:,} records at {size} points each are more than {MOST_EVALUATIONS:,} evaluations",
+            hint=f"score a random sample of {MOST_EVALUATIONS // size:,} records",
         )
     return shared

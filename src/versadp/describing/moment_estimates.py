@@ -1,4 +1,4 @@
-"""Numbers with their intervals: of moments, shares and quantiles, cut to what they can be.
+"""Estimates with intervals of moments, shares and quantiles, within the range of possible values.
 
 Moments t = (p, x, y, xx, yy, xy) are means over records, C their covariance, and by the delta method
 
@@ -6,9 +6,9 @@ Moments t = (p, x, y, xx, yy, xy) are means over records, C their covariance, an
     sd     √v,   v = xx/p - m² + se(m)²         √ of the ends of v ± z se(v): m² alone is too large by se(m)²
     correlation  ρ with c = ρ √(v_x v_y)        {ρ : |c - ρ d| <= z se(c - ρ d)},   d = √(v_x v_y)
 
-The last is by inversion: for normal columns without noise what is compared is symmetric at any sample size, and where
-noise hides a variance the set is all of [-1, 1]. A share is the mean of weights that lie between two numbers, lo and
-hi; weights of two values have the variance (hi - p)(p - lo), others less, and
+The last is by inversion (Fieller): for normal columns without noise c - ρ d is symmetric at any sample size, and the
+set is all of [-1, 1] if a variance is not significant. A share is the mean of weights between two numbers, lo and hi;
+weights of two values have the variance (hi - p)(p - lo), others less, and
 
     {p : |mean - p| <= z √((hi - p)(p - lo)/n)}
 
@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from versadp.inputs import Array
 
 
 class Estimate(NamedTuple):
-    """A number with its standard error and interval; NaN for what is not told.
+    """An estimate with its standard error and interval; NaN if there is none.
 
     Examples
     --------
@@ -47,16 +45,16 @@ class Estimate(NamedTuple):
         return bool(np.isfinite(self.value))
 
     def times(self, factor: float, shift: float = 0.0) -> Estimate:
-        """Return it in other units."""
+        """Return the estimate in other units."""
         value, low, high = (factor * each + shift for each in (self.value, self.low, self.high))
         return Estimate(value, factor * self.error, low, high)
 
     def widened(self, factor: float) -> Estimate:
-        """Return it with a larger error: its interval was made for that."""
+        """Return the estimate with a larger standard error, for which the interval has been made already."""
         return self._replace(error=factor * self.error)
 
     def within(self, low: float, high: float) -> Estimate:
-        """Return it with an interval that is cut to a range, which is the interval of what is not known at all."""
+        """Return the estimate with an interval cut to a range; the interval is the range if there is no estimate."""
         ends = np.clip(np.where(np.isnan([self.low, self.high]), [low, high], [self.low, self.high]), low, high)
         return self._replace(low=float(ends[0]), high=float(ends[1]))
 
@@ -65,12 +63,12 @@ NOTHING = Estimate(np.nan, np.nan, np.nan, np.nan)
 
 
 class Moments(NamedTuple):
-    """Means over records of the moments of one or two columns, and their covariance; none if nothing is told.
+    """Means over records of the moments of one or two columns, and their covariance.
 
     Attributes
     ----------
     t : array (6,)
-        Whether there are values, x, y, xx, yy, xy.
+        Share of records with values, means of x, y, xx, yy, xy.
     cov : array (6, 6)
     """
 
@@ -79,7 +77,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, total: Array, squares: Array, at: list[int], z: float) -> Moments | None:
-        """Take some of the statistics of a group; None where it is not told whether there are values at all."""
+        """Return the moments from some of the sums of a group; None if the share with values is not significant."""
         if rows < 2:
             return None
         t = total[at] / rows
@@ -90,18 +88,18 @@ class Moments(NamedTuple):
         return cls(t, cov * there / (there - 1))
 
     def se(self, slope: Array) -> float:
-        """Return the standard error of what has this slope in t."""
+        """Return the standard error of a function of t with this gradient."""
         return float(np.sqrt(max(float(slope @ self.cov @ slope), 0.0)))
 
     def mean(self, j: int) -> tuple[float, Array]:
-        """Return the mean of the first (1) or the second column (2), and its slope."""
+        """Return the mean of the first (1) or the second column (2), and its gradient."""
         p, x = self.t[0], self.t[j]
         slope = np.zeros(6)
         slope[0], slope[j] = -x / p**2, 1 / p
         return float(x / p), slope
 
     def second(self, i: int, j: int) -> tuple[float, Array]:
-        """Return the covariance of two columns, or the variance of one, and its slope."""
+        """Return the covariance of two columns, or the variance of one, and its gradient."""
         (a, along), (b, across) = self.mean(i), self.mean(j)
         at = 5 if i != j else 2 + i
         p, q = self.t[0], self.t[at]
@@ -121,7 +119,7 @@ def mean_of(moments: Moments | None, z: float) -> Estimate:
 
 
 def sd_of(moments: Moments | None, z: float) -> Estimate:
-    """Return the standard deviation of the first column; no estimate where its variance cannot be told from 0."""
+    """Return the standard deviation of the first column; no estimate if its variance is not significant."""
     if moments is None:
         return NOTHING
     value, slope = moments.second(1, 1)
@@ -134,7 +132,7 @@ def sd_of(moments: Moments | None, z: float) -> Estimate:
 
 
 def correlation_of(moments: Moments | None, z: float) -> Estimate:
-    """Return the correlation of two columns, if both of their variances are told."""
+    """Return the correlation of two columns, if both of their variances are significant."""
     nothing = Estimate(np.nan, np.nan, -1.0, 1.0)
     if moments is None:
         return nothing
@@ -155,7 +153,7 @@ def correlation_of(moments: Moments | None, z: float) -> Estimate:
 
 
 def share_of(mean: float, rows: int, low: float, high: float, z: float) -> Estimate:
-    """Return a share from the mean of weights between two numbers.
+    """Return a share from the mean of weights between `low` and `high`.
 
     Examples
     --------
@@ -176,7 +174,7 @@ def share_of(mean: float, rows: int, low: float, high: float, z: float) -> Estim
 
 
 def sample_quantile(ordered: Array, tau: float, z: float) -> Estimate:
-    """Return a quantile of values without noise, in rising order; its interval is between two of them."""
+    """Return a quantile of sorted values without noise, with an interval between two order statistics."""
     n = ordered.size
     if not n:
         return NOTHING

@@ -1,8 +1,7 @@
-"""A line and how the response lies around it: what losses of the residual need to know before they are fitted.
+"""A pilot regression and the distribution function of its residuals, for starts and bandwidths of residual losses.
 
-Released records show the noise's spread, not the residuals'. So the line is corrected least squares, and `share` the
-corrected distribution function of its residuals: quantiles, scales and starts come from there. Where there is no noise,
-it is the plain line and the plain residuals.
+The spread of released records is that of the noise, so the coefficients are corrected least squares, and `share` is the
+corrected distribution function of the residuals. Without noise they are a robust regression and its residuals.
 """
 
 from __future__ import annotations
@@ -15,28 +14,27 @@ import numpy as np
 from versadp.losses.starts import robust
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from versadp.inputs import Array
 
-    Array = NDArray[np.float64]
-
-LEAST, MOST = 0.05, 1.5  # of the scale of all residuals is what their scale around a quantile may be
-SIGNIFICANT = 3.0
+# range of the scale of residuals around a quantile, in multiples of the scale of all residuals: the cap keeps noise in
+# the distribution function out of the bandwidth, the floor keeps it positive at an atom (docs/theory/efficient.md)
+SCALE_RANGE = (0.05, 1.5)
+SIGNIFICANT = 3.0  # standard errors by which two shares must differ to be told apart: a level of 0.3%
 
 
 @dataclass(frozen=True)
 class Line:
-    """Coefficients, and the distribution function of the residuals.
+    """Coefficients and the distribution function of their residuals.
 
     Attributes
     ----------
     theta : array (p,)
-        Of the line.
     lift : array (p,) or None
-        What moves the line by 1; None for a design without a constant.
+        Coefficients whose index is 1 for every record; None for a design without a constant.
     at, share : array
-        Values of residuals, rising, and the share of records at or below them.
+        Residuals in increasing order, and their distribution function.
     records : float
-        Number of raw records that would tell as much of these shares.
+        Effective sample size of these shares: records without noise with the same standard error.
 
     Examples
     --------
@@ -54,44 +52,44 @@ class Line:
 
     @classmethod
     def plain(cls, m: Array, y: Array) -> Line:
-        """Return the robust line of a design and a response, and its residuals as they are."""
+        """Return the robust regression of a response without noise on a design, and its residuals."""
         theta, n = robust(m, y), len(y)
         return cls(theta, lift_of(m), np.sort(y - m @ theta), np.arange(1, n + 1) / n, float(n))
 
     def times(self, unit: float) -> Line:
-        """Return the line for a response in other units."""
+        """Return the regression for a response multiplied by `unit`."""
         return replace(self, theta=unit * self.theta, at=unit * self.at)
 
     def quantile(self, tau: float) -> float:
-        """Return a quantile of the residuals."""
+        """Return the tau quantile of the residuals."""
         return float(np.interp(tau, self.share, self.at))
 
     def deviation(self) -> float:
-        """Return the median distance from the median, for normal residuals their sd; 0 if most are equal."""
+        """Return the median absolute deviation over 0.6745, for normal residuals their sd; 0 if most are equal."""
         middle = self.quantile(0.5)
         far = np.unique(np.abs(self.at - middle))
         above, below = np.interp(middle + far, self.at, self.share), np.interp(middle - far, self.at, self.share)
         return float(np.interp(0.5, np.maximum.accumulate(above - below), far)) / 0.6745
 
     def scale(self, tau: float = 0.5) -> float:
-        """Return the scale of the residuals around a quantile, on the denser side of it: for normal ones their sd.
+        """Return the scale of the residuals on the denser side of the tau quantile: for normal residuals their sd.
 
-        It is by shares half as far from it as the tail's end, or by as many standard errors as tell a share from
-        another; by the quartiles where no such share is left.
+        It is the distance to a quantile halfway into the tail, or `SIGNIFICANT` standard errors away if that is more;
+        the interquartile range if there is no such quantile within (0.01, 0.99).
         """
         from scipy.special import ndtri
 
         whole = (self.quantile(0.75) - self.quantile(0.25)) / 1.349
-        widest = max(whole, (self.quantile(0.9) - self.quantile(0.1)) / 2.563)  # where most are the same
+        widest = max(whole, (self.quantile(0.9) - self.quantile(0.1)) / 2.563)  # if most residuals are equal
         error = np.sqrt(tau * (1 - tau) / max(self.records, 1.0))
         away = max(min(tau, 1 - tau) / 2, SIGNIFICANT * float(error))
         sides = [share for share in (tau - away, tau + away) if 0.01 < share < 0.99]
         here = [(self.quantile(p) - self.quantile(tau)) / float(ndtri(p) - ndtri(tau)) for p in sides]
-        return min(max(min(here, default=whole), LEAST * whole), MOST * widest)
+        return min(max(min(here, default=whole), SCALE_RANGE[0] * whole), SCALE_RANGE[1] * widest)
 
 
 def lift_of(m: Array) -> Array | None:
-    """Return the coefficients that are 1 for every row of a design with a constant column, None without.
+    """Return the coefficients with an index of 1 in every row of a design, None without a constant column.
 
     Examples
     --------
