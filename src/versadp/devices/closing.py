@@ -216,10 +216,10 @@ class SeenOutputs:
 
     def add(self, places: NDArray[np.float64]) -> None:
         """Count places, (columns, rows); NaN is publicly missing."""
-        for count, row, n in zip(self._counts, places, self._shown, strict=True):
+        for total, row, n in zip(self._counts, places, self._shown, strict=True):
             known = row[~np.isnan(row)].astype(np.int64)
-            group = np.minimum(known, n) * (len(count) - 1) // n
-            count += np.bincount(group, minlength=len(count))
+            group = np.minimum(known, n) * (len(total) - 1) // n
+            total += np.bincount(group, minlength=len(total))  # noqa: PLW2901 - in place
 
     def refuse_unnoised(self) -> None:
         """Raise if outputs are rarer than the noise allows, whatever the true values are."""
@@ -238,7 +238,7 @@ class SeenOutputs:
 
 
 def write_release(
-    gathered: Gathered, mechanism: Mechanism, scratch: Path, place: Path, order: Order, metadata: Metadata
+    gathered: Gathered, mechanism: Mechanism, scratch: Path, place: Path, *, order: Order, metadata: Metadata
 ) -> None:
     """Make a release folder of sorted runs; it appears whole, at `place`."""
     made = scratch / "release"

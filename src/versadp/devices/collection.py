@@ -16,12 +16,12 @@ import json
 import re
 import secrets
 import sqlite3
-import unicodedata
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
+from versadp.devices.client import check_round
 from versadp.devices.fingerprint import check_served, fingerprint
 from versadp.devices.row_checks import PublicKind, RowChecks
 from versadp.errors import ParameterError, StateError
@@ -34,16 +34,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT, VERSION = "versadp collection", 1
-SETTINGS, LOCK, INTAKE, CLOSING, RELEASE, CLOSED = (
-    "collection.json",
-    "lock",
-    "intake",
-    "closing",
-    "release",
-    "closed.json",
-)
+SETTINGS, CLOSED = "collection.json", "closed.json"
+LOCK, INTAKE, SCRATCH, RELEASE = "lock", "intake", "closing", "release"
 MOST_SETTINGS = 2**26  # bytes of a settings file
-ROUND_CHARACTERS = 200
 _KEY_BYTES = 32
 _LEFT = r"\.collection\.json\.[0-9a-f]+\.tmp|lock-journal"
 
@@ -167,27 +160,6 @@ class Settings:
         """Return the names of settings that another collection has otherwise."""
         mine, theirs = self.to_dict(), other.to_dict()
         return [name for name in mine if name != "key" and mine[name] != theirs[name]]
-
-
-def check_round(name: object) -> str:
-    """Return the name of a round, if it can be one.
-
-    Examples
-    --------
-    >>> check_round("2026-11")
-    '2026-11'
-    """
-    if (
-        not isinstance(name, str)
-        or not 0 < len(name) <= ROUND_CHARACTERS
-        or not unicodedata.is_normalized("NFC", name)
-        or any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
-    ):
-        raise ParameterError(
-            f"a round is named by a line of text of at most {ROUND_CHARACTERS} characters in Unicode form NFC",
-            hint='e.g. "2026-11"',
-        )
-    return name
 
 
 def open_folder(folder: Path, given: Settings | None) -> tuple[sqlite3.Connection, Settings]:

@@ -23,16 +23,7 @@ import pyarrow as pa
 
 from versadp import inputs
 from versadp.devices.closing import gather, write_release
-from versadp.devices.collection import (
-    CLOSING as CLOSING_FOLDER,
-)
-from versadp.devices.collection import (
-    INTAKE,
-    RELEASE,
-    Closed,
-    Settings,
-    open_folder,
-)
+from versadp.devices.collection import INTAKE, RELEASE, SCRATCH, Closed, Settings, open_folder
 from versadp.devices.intake import CLOSING, REPORTS, Intake, erase
 from versadp.devices.reports import LATE, REPEATED, TAKEN, Expected, parse_reports
 from versadp.devices.row_checks import RowChecks, row_keys
@@ -63,7 +54,7 @@ class Collector:
     Parameters
     ----------
     folder : path
-        A new folder, or that of a collection that was begun: then nothing else has to be given. One collector at a time.
+        A new folder, or that of a collection that was begun: then nothing else has to be given.
     mechanism : Mechanism
         What the devices use: of version 4, with windows or randomised response, without an id column.
     round : str
@@ -87,14 +78,15 @@ class Collector:
 
     Examples
     --------
-    >>> import tempfile, versadp as vdp
-    >>> from versadp.devices import fingerprint, report_line
-    >>> mech = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}), noise={"age": vdp.noise.Window(2, cells=8, window=3)})
-    >>> name = fingerprint(mech)
-    >>> lines = [report_line(name, "2026-11", f"{k:064x}", {"age": k % 11}) for k in range(40)]
+    >>> import json, tempfile, versadp as vdp
+    >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90)})
+    >>> mech = vdp.Mechanism(schema, noise={"age": vdp.noise.Window(2, cells=8, window=3)})
+    >>> people = [(bytes(range(start, start + 32)), 20 + start) for start in range(40)]  # key and age
+    >>> made = [vdp.devices.make_report(mech, {"age": age}, key=key, round="2026-11") for key, age in people]
+    >>> lines = [json.dumps(report) for report in made]
     >>> with tempfile.TemporaryDirectory() as place:
-    ...     with Collector(place + "/november", mech, round="2026-11", least=30) as collector:
-    ...         print(collector.take([*lines, lines[0], b"{}"]))
+    ...     with vdp.devices.Collector(place + "/november", mech, round="2026-11", least=30) as collector:
+    ...         print(collector.take([*lines, lines[0], "{}"]))
     ...         release = collector.close_round()
     ...     print(release, release.order.among)
     {'taken': 40, 'repeated': 1, 'not a report': 1}
@@ -253,7 +245,7 @@ class Collector:
             if frame.kind == REPORTS:
                 yield self._unpacked(frame.payload)[1]
 
-    # close --------------------------------------------------------------------------------------------------------------
+    # close ----------------------------------------------------------------------------------------------------------
 
     def close_round(self, *, metadata: Metadata | None = None) -> Release:
         """Release what was collected to ``folder/release``, and forget ids, order of arrival and the intake.
@@ -280,7 +272,7 @@ class Collector:
         """Close the round, or go on with a close that was begun: what was announced in the intake decides it."""
         if self._intake is None:
             raise StateError("the collector was closed", hint="open it again: Collector(folder)")
-        settings, scratch = self.settings, self.folder / CLOSING_FOLDER
+        settings, scratch = self.settings, self.folder / SCRATCH
         if mark is None or not (self.folder / RELEASE).exists():
             shutil.rmtree(scratch, ignore_errors=True)
             scratch.mkdir(mode=0o700)
@@ -297,7 +289,7 @@ class Collector:
                 raise
             order = Order((mark["among"],))
             said = Metadata.from_dict(mark["metadata"])
-            write_release(gathered, settings.mechanism, scratch, self.folder / RELEASE, order, said)
+            write_release(gathered, settings.mechanism, scratch, self.folder / RELEASE, order=order, metadata=said)
         closed = Closed(mark["counts"], mark["statement"])
         closed.write(self.folder)
         reached("closed")
@@ -337,7 +329,7 @@ class Collector:
             self._intake.close()
             self._intake = None
         erase(self.folder / INTAKE)
-        shutil.rmtree(self.folder / CLOSING_FOLDER, ignore_errors=True)
+        shutil.rmtree(self.folder / SCRATCH, ignore_errors=True)
         reached("tidied")
 
     def statement(self) -> str:
@@ -350,7 +342,7 @@ class Collector:
 def _packed(counts: Mapping[str, int], rows: pa.RecordBatch) -> bytes:
     """Return the payload of a frame: what became of lines, and the rows that were taken."""
     head = json.dumps(counts).encode()
-    return _LENGTH.pack(len(head)) + head + rows.serialize().to_pybytes()
+    return b"".join([_LENGTH.pack(len(head)), head, rows.serialize().to_pybytes()])
 
 
 def _short(statement: str) -> str:

@@ -142,14 +142,16 @@ class Waiting:
         try:
             counts = self._collector.take(whole_lines(b"\n".join(bodies)))
         except (VersadpError, OSError) as problem:
-            _LOG.error("reports were not taken: %s", problem.__class__.__name__ if isinstance(problem, OSError) else problem)
+            _LOG.error(
+                "reports were not taken: %s", problem.__class__.__name__ if isinstance(problem, OSError) else problem
+            )
             return 503
         return 410 if LATE in counts or self._collector.is_closed else 202
 
     async def drain(self) -> None:
         """Wait until all that was queued is written."""
         while self._queue:
-            await asyncio.sleep(0.01)
+            await self._queue[-1][1]
         await asyncio.get_running_loop().run_in_executor(self._thread, int)
 
 
@@ -179,7 +181,9 @@ def endpoint(collector: Collector, limits: Limits | None = None, *, origins: Seq
         from starlette.middleware.cors import CORSMiddleware
         from starlette.routing import Route
     except ImportError:
-        raise MissingExtraError("the endpoint needs Starlette and uvicorn", hint="pip install versadp[collect]") from None
+        raise MissingExtraError(
+            "the endpoint needs Starlette and uvicorn", hint="pip install versadp[collect]"
+        ) from None
     limits = limits or Limits()
     bucket = Bucket(limits.rate)
     waiting: list[Waiting] = []  # made where the loop runs
@@ -203,7 +207,9 @@ def endpoint(collector: Collector, limits: Limits | None = None, *, origins: Seq
             return _answer(415)
         return await _taken(request, waiting[-1], limits)
 
-    crossing = Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["POST"], allow_headers=["content-type"])
+    crossing = Middleware(
+        CORSMiddleware, allow_origins=list(origins), allow_methods=["POST"], allow_headers=["content-type"]
+    )
     return Starlette(
         routes=[Route(PATH, reports, methods=["POST"])], lifespan=lifespan, middleware=[crossing] if origins else []
     )

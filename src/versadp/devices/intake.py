@@ -1,6 +1,6 @@
 """Append-only file of what was taken: frames that are on the disk before anybody is told that they are.
 
-    frame = "VDPR" || kind (u32) || number (u64) || length (u64) || keyed BLAKE2b-128 of these and the payload || payload
+    frame = "VDPR" || kind (u32) || number (u64) || length (u64) || keyed BLAKE2b-128 of all || payload
 
 Each commit is one frame and one fsync, and the next is written after that. So after a crash only the last frame can be
 torn, and nobody was told of it: it is cut off. An invalid frame with a valid one behind it is damage, and is refused.

@@ -14,10 +14,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from versadp.devices.client import FORMAT, VERSION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FORMAT, VERSION = "versadp report", 1
 LINE_BYTES = 2**16  # longest line that is read as a report; one of 20 columns has about 1 kB
 TAKEN, REPEATED, LATE = "taken", "repeated", "after close"
 TOO_LONG, NO_JSON, NO_REPORT = "too long", "not JSON", "not a report"
@@ -81,8 +82,9 @@ def parse_reports(lines: Iterable[bytes], expected: Expected) -> Parsed:
 
     Examples
     --------
-    >>> line = b'{"format": "versadp report", "version": 1, "mechanism": "aa", "round": "1", "id": "%s", "values": {"x": 3}}'
-    >>> parsed = parse_reports([line % (b"0" * 64), b"[NaN]", b"{}"], Expected("aa", "1", ("x",)))
+    >>> head = b'{"format": "versadp report", "version": 1, "mechanism": "aa", "round": "1", '
+    >>> line = head + b'"id": "%s", "values": {"x": 3}}' % (b"0" * 64)
+    >>> parsed = parse_reports([line, b"[NaN]", b"{}"], Expected("aa", "1", ("x",)))
     >>> parsed.columns, dict(parsed.counts)
     ({'x': [3]}, {'not JSON': 1, 'not a report': 1})
     """
@@ -108,49 +110,30 @@ def _report(line: bytes, expected: Expected, names: set[str]) -> dict[str, Any] 
         report = _decode(str(line, "utf-8"))
     except (ValueError, RecursionError):  # among them text that is no UTF-8 and numbers of thousands of digits
         return NO_JSON
+    why = _refused(report, expected, names)
+    return report if why is None else why
+
+
+def _refused(report: Any, expected: Expected, names: set[str]) -> str | None:
+    """Return why a value of JSON is no report of this collection, if it is none."""
     if type(report) is not dict or report.keys() != _FIELDS or report["format"] != FORMAT:
         return NO_REPORT
-    if type(report["version"]) is not int or report["version"] != VERSION:
+    version, own_id, values = report["version"], report["id"], report["values"]
+    if type(version) is not int or version != VERSION or type(own_id) is not str or not _ID.fullmatch(own_id):
         return NO_REPORT
     if report["mechanism"] != expected.mechanism:
         return OTHER_MECHANISM
     if report["round"] != expected.round:
         return OTHER_ROUND
-    if type(report["id"]) is not str or not _ID.fullmatch(report["id"]):
-        return NO_REPORT
-    if type(report["values"]) is not dict or report["values"].keys() != names:
-        return OTHER_COLUMNS
-    return report
-
-
-def report_line(mechanism: str, round: str, id: str, values: dict[str, Any]) -> bytes:  # noqa: A002 - names of the format
-    """Return the line of a report, without an end of line.
-
-    Parameters
-    ----------
-    mechanism : str
-        The mechanism's fingerprint.
-    round : str
-    id : str
-        See `versadp.devices.report_id`.
-    values : dict
-        Place of each private column in its lattice of outputs, None where publicly missing; public values.
-
-    Examples
-    --------
-    >>> report_line("aa", "2026-11", "0" * 64, {"age": 37})[:52]
-    b'{"format": "versadp report", "version": 1, "mechanis'
-    """
-    report = {"format": FORMAT, "version": VERSION, "mechanism": mechanism, "round": round, "id": id, "values": values}
-    return json.dumps(report, ensure_ascii=False).encode()
+    return OTHER_COLUMNS if type(values) is not dict or values.keys() != names else None
 
 
 def whole_lines(data: bytes) -> list[bytes]:
-    """Return the lines of a text that are not empty.
+    r"""Return the lines of a text that are not empty.
 
     Examples
     --------
-    >>> whole_lines(b"one\\r\\n\\ntwo")
+    >>> whole_lines(b"one\r\n\ntwo")
     [b'one', b'two']
     """
     return [line for each in data.split(b"\n") if (line := each.strip(b"\r \t"))]
@@ -164,7 +147,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _refuse(text: str) -> Any:
+def _refuse(text: str) -> Any:  # noqa: ARG001 - of the decoder: NaN, Infinity
     raise ValueError("not finite")
 
 

@@ -210,11 +210,7 @@ class RowChecks:
                 parsed.counts[reason] += int(wrong.sum())
         ids = np.frombuffer(bytes.fromhex("".join(parsed.ids)), np.uint8).reshape(count, ID_BYTES)
         at = np.flatnonzero(good)
-        rows = pa.record_batch(
-            [_binary(ids[at]), *(_taken(array, at) for array in arrays)],
-            schema=self.types,
-        )
-        return rows
+        return pa.record_batch([_binary(ids[at]), *(_taken(array, at) for array in arrays)], schema=self.types)
 
 
 def _outputs(derived: Mapping[str, Any]) -> Sequence[int]:
@@ -264,11 +260,11 @@ def _bits(column: pa.Array) -> Keys:
     if pa.types.is_large_string(column.type):
         found = column.dictionary_encode()
         hashed = [blake2b(text.encode(), digest_size=8).digest() for text in found.dictionary.to_pylist()]
-        return np.frombuffer(b"".join(hashed), np.uint64)[found.indices.to_numpy()]
+        return np.asarray(np.frombuffer(b"".join(hashed), np.uint64)[found.indices.to_numpy()])
     if pa.types.is_floating(column.type):
-        return column.to_numpy().view(np.uint64)
+        return np.asarray(column.to_numpy().view(np.uint64))
     filled = column.fill_null(MISSING) if column.null_count else column
-    return filled.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
+    return np.asarray(filled.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64))
 
 
 def _is_number(value: object) -> bool:

@@ -128,7 +128,9 @@ def _uvicorn() -> tuple[Any, type[Any]]:
         import uvicorn
         from uvicorn.protocols.http.h11_impl import H11Protocol
     except ImportError:
-        raise MissingExtraError("the endpoint needs Starlette and uvicorn", hint="pip install versadp[collect]") from None
+        raise MissingExtraError(
+            "the endpoint needs Starlette and uvicorn", hint="pip install versadp[collect]"
+        ) from None
 
     class Connection(H11Protocol):
         """One connection: not one too many, and not for ever."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from versadp.devices.reports import LINE_BYTES, TOO_LONG, whole_lines
 from versadp.errors import DataError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
     from typing import BinaryIO
 
@@ -20,17 +20,17 @@ LINES = 4096  # lines of one commit, at most
 
 
 def read_lines(file: str | os.PathLike[str] | BinaryIO) -> Iterator[tuple[list[bytes], dict[str, int]]]:
-    """Yield lines, some at a time, and how many lines were too long to be reports.
+    r"""Yield lines, some at a time, and how many lines were too long to be reports.
 
     Examples
     --------
     >>> import io
-    >>> list(read_lines(io.BytesIO(b"one\\ntwo\\n" + b"-" * 100_000 + b"\\nthree")))
+    >>> list(read_lines(io.BytesIO(b"one\ntwo\n" + b"-" * 100_000 + b"\nthree")))
     [([b'one', b'two'], {'too long': 1}), ([b'three'], {})]
     """
     with ExitStack() as stack:
-        if hasattr(file, "read"):
-            opened: BinaryIO = file
+        if not isinstance(file, str | os.PathLike):
+            opened = file
         else:
             path = inputs.path(file, "a file with one report per line")
             try:

@@ -1,8 +1,8 @@
 """What collected reports guarantee, in words: against whom which figure holds, and what forged reports can do.
 
 **Forged reports.** A mean is estimated by the average of `c + (y - c)/κ`, y what was released, κ the probability to be
-kept, c the middle of the bounds (`Block.products`). A report that no device made says whatever its sender likes, at most
-half a window outside the bounds. So a share f of such reports moves a mean that lies in the middle by up to
+kept, c the middle of the bounds (`Block.products`). A report that no device made says whatever its sender likes, at
+most half a window outside the bounds. So a share f of such reports moves a mean that lies in the middle by up to
 
     f (1/2 + (w - 1)/(2 m)) / κ       widths,        w points in the window, m cells between the bounds,
 
@@ -90,18 +90,16 @@ def _local(settings: Settings) -> str:
     """Return what holds against the collector, the network, and over several rounds against everybody."""
     profile = settings.mechanism.privacy()
     several = "; ".join(f"{count} together {_epsilon(profile.compose(count))}" for count in FURTHER)
-    lines = [
+    said = (
         "1. Against the collector, the network, whoever sees a report arrive, and from the second round on against "
-        f"everybody: the noise of the device alone. One report has {_epsilon(profile)}, for a whole record.",
+        f"everybody: the noise of the device alone. One report has {_epsilon(profile)}, for a whole record. "
         f"Different reports of one person add up: {several}. A device repeats an unchanged answer with the same noise, "
-        "so that its reports can be linked: no shuffle is claimed over several rounds.",
-    ]
-    if settings.rounds > 1:
-        lines.append(
-            f"These people reported in {settings.rounds} rounds, this one included: up to "
-            f"{_epsilon(profile.compose(settings.rounds))} together."
-        )
-    return "\n".join(lines)
+        "so that its reports can be linked: no shuffle is claimed over several rounds."
+    )
+    if settings.rounds == 1:
+        return said
+    together = _epsilon(profile.compose(settings.rounds))
+    return f"{said} These people reported in {settings.rounds} rounds, this one included: up to {together} together."
 
 
 def _shuffled(settings: Settings, smallest: int) -> str:
@@ -113,8 +111,8 @@ def _shuffled(settings: Settings, smallest: int) -> str:
     chosen = "half of it, as nothing else was said" if settings.honest is None else "as --honest says"
     return (
         f"2. Against a reader of the first round's release and of nothing else: {_epsilon(profile)}, if at least "
-        f"H = {honest:,} reports of the smallest group with equal public values, which has {smallest:,}, are honest and "
-        f"unknown to the reader ({chosen}). Whoever forged or knows the others can subtract them. H is an "
+        f"H = {honest:,} reports of the smallest group with equal public values, which has {smallest:,}, are honest "
+        f"and unknown to the reader ({chosen}). Whoever forged or knows the others can subtract them. H is an "
         "assumption, not a count."
     )
 
