@@ -12,7 +12,7 @@ import click
 import versadp as vdp
 from versadp import inputs
 from versadp.cli.options import metadata_options, said, style_option
-from versadp.devices.endpoint import PATH, Limits
+from versadp.devices.web_endpoint import PATH, Limits
 from versadp.devices.reports import LATE, REASONS
 from versadp.devices.server import HOST, PORT
 from versadp.display.tables import render

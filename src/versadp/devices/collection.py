@@ -104,7 +104,7 @@ class Settings:
                 "a new collection needs the name of its round and the least number of reports",
                 hint="round='2026-11', least=8000 (--round 2026-11 --least 8000)",
             )
-        inputs.whole("least", least, 1)
+        inputs.whole("least", least, 1, hint="how many reports hide one another in the release; 1 asks for nothing")
         if honest is not None:
             inputs.whole("honest", honest, 1)
         inputs.whole("rounds", rounds, 1)

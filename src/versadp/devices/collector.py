@@ -140,7 +140,7 @@ class Collector:
             counts, rows = self._unpacked(frame.payload)
             self._counts.update(counts)
             self._rows += rows.num_rows
-            self._seen.new(row_keys(rows))
+            self._seen.add(row_keys(rows))
         if mark is not None:
             self._finish(mark)
 
@@ -222,12 +222,14 @@ class Collector:
             parsed = parse_reports(lines, self._expected)
             parsed.counts.update(sorted_out or {})
             rows = self._checks.check(parsed)
-            fresh = self._seen.new(row_keys(rows))
+            keys = row_keys(rows)
+            fresh = self._seen.fresh(keys)
             counts = {TAKEN: int(fresh.sum()), REPEATED: int((~fresh).sum()), **parsed.counts}
             counts = {reason: count for reason, count in counts.items() if count}
             if counts:
                 reached("report checked")
                 self._intake.append(REPORTS, _packed(counts, rows if fresh.all() else rows.filter(pa.array(fresh))))
+                self._seen.add(keys[fresh])
                 self._counts.update(counts)
                 self._rows += counts.get(TAKEN, 0)
             return counts
@@ -285,7 +287,7 @@ class Collector:
             except BaseException:
                 shutil.rmtree(scratch, ignore_errors=True)
                 for rows in self._batches():
-                    self._seen.new(row_keys(rows))
+                    self._seen.add(row_keys(rows))
                 raise
             order = Order((mark["among"],))
             said = Metadata.from_dict(mark["metadata"])

@@ -31,8 +31,10 @@ class Seen:
     --------
     >>> seen = Seen()
     >>> keys = np.array([[1, 10], [2, 20], [1, 10]], np.uint64)
-    >>> seen.new(keys).tolist(), seen.new(keys[:2]).tolist()
-    ([True, True, False], [False, False])
+    >>> fresh = seen.fresh(keys)
+    >>> seen.add(keys[fresh])
+    >>> fresh.tolist(), seen.fresh(keys).tolist()
+    ([True, True, False], [False, False, False])
     """
 
     def __init__(self, most: int = MOST_KEYS) -> None:
@@ -42,8 +44,8 @@ class Seen:
     def __len__(self) -> int:
         return sum(map(len, self._runs))
 
-    def new(self, keys: Keys) -> NDArray[np.bool_]:
-        """Return which rows of `keys` (n, 2) were not seen before, here or earlier, and remember them."""
+    def fresh(self, keys: Keys) -> NDArray[np.bool_]:
+        """Return which rows of `keys` (n, 2) are not known, and stand in no row before."""
         order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: of equal keys the first comes first
         ordered = keys[order]
         fresh = np.ones(len(keys), np.bool_)
@@ -51,13 +53,13 @@ class Seen:
         for run in self._runs:
             at = np.minimum(np.searchsorted(run[:, 0], keys[:, 0]), len(run) - 1)
             fresh &= (run[at] != keys).any(axis=1)
-        added = ordered[fresh[order]]
-        if len(added):
-            self._runs.append(added)
-            self._tidy()
         return fresh
 
-    def _tidy(self) -> None:
+    def add(self, keys: Keys) -> None:
+        """Remember keys: those of reports that are on the disk, and no others."""
+        if not len(keys):
+            return
+        self._runs.append(keys[np.argsort(keys[:, 0], kind="stable")])
         runs = self._runs
         while len(runs) > 1 and len(runs[-2]) <= 2 * len(runs[-1]):
             both = np.concatenate([runs.pop(-2), runs.pop()])

@@ -12,7 +12,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from versadp.devices.endpoint import Limits, endpoint
+from versadp.devices.web_endpoint import Limits, endpoint
 from versadp.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -63,11 +63,13 @@ def serve(
     app = endpoint(collector, limits, origins=origins)
     uvicorn, connection = _uvicorn()
     try:
+        if not 0 <= port < 2**16:
+            raise OSError(None, "there is no such port")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
-    except (OSError, OverflowError) as problem:
+    except OSError as problem:
         raise ParameterError(
-            f"cannot listen at {host}, port {port} ({getattr(problem, 'strerror', None) or 'no such port'})",
+            f"cannot listen at {host}, port {port} ({problem.strerror})",
             hint="choose another with --port, or stop what listens there",
         ) from None
     config = uvicorn.Config(
