@@ -280,7 +280,13 @@ def test_reports_made_by_devices_in_python_are_taken_and_estimates_are_right(tmp
 
 def test_settings_cannot_be_changed(tmp_path):
     collector(tmp_path / "round").close()
-    for options in ({"round": "2026-12"}, {"least": 49}, {"honest": 3}, {"public": {"bought": "number"}}, {"rounds": 2}):
+    for options in (
+        {"round": "2026-12"},
+        {"least": 49},
+        {"honest": 3},
+        {"public": {"bought": "number"}},
+        {"rounds": 2},
+    ):
         (name,) = options
         with pytest.raises(ParameterError, match=f"has another {name}"):
             collector(tmp_path / "round", **options)
@@ -302,7 +308,7 @@ def test_checks_cover_every_output_and_no_other():
         assert places.tolist() == [-2, *range(n), -2]
 
 
-# the command -----------------------------------------------------------------------------------------------------------
+# the command ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -317,7 +323,17 @@ def run(*words, **options):
 
 
 def test_the_command_collects_and_closes(files):
-    begin = (files / "round", "--mechanism", files / "m.json", "--round", ROUND, "--least", 10, "--public", "bought=0|1")
+    begin = (
+        files / "round",
+        "--mechanism",
+        files / "m.json",
+        "--round",
+        ROUND,
+        "--least",
+        10,
+        "--public",
+        "bought=0|1",
+    )
     done = run(*begin, files / "r.ndjson")
     assert done.exit_code == 0, done.output
     assert "taken       400" in done.output

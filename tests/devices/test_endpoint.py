@@ -279,7 +279,9 @@ def test_there_are_not_too_many_connections(tmp_path, monkeypatch):
                 assert time.monotonic() < deadline
 
 
-@pytest.mark.parametrize("wrong", [{"body": 2**20 + 1}, {"body": 10}, {"rate": 0}, {"queue": 0}, {"rate": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong", [{"body": 2**20 + 1}, {"body": 10}, {"rate": 0}, {"queue": 0}, {"rate": float("nan")}]
+)
 def test_limits_that_are_none(wrong):
     with pytest.raises(ParameterError):
         Limits(**wrong)
@@ -289,7 +291,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken, collector(tmp_path / "round") as opened:
         with pytest.raises(ParameterError, match="cannot listen at"):
             serve(opened, port=taken.getsockname()[1])
-        with pytest.raises(ParameterError, match="cannot listen at"):
+        with pytest.raises(ParameterError, match="no port 70000"):
             serve(opened, port=70_000)
         assert endpoint(opened).routes
 

@@ -49,7 +49,7 @@ def places(mechanism, n, rng):
     return out
 
 
-def reports(n, *, mechanism=MECH, round=ROUND, seed=0, public=PUBLIC, **head):
+def reports(n, *, mechanism=MECH, seed=0, public=PUBLIC, **head):
     """Return n reports of honest devices, as objects."""
     rng = np.random.default_rng(seed)
     columns = places(mechanism, n, rng)
@@ -61,7 +61,7 @@ def reports(n, *, mechanism=MECH, round=ROUND, seed=0, public=PUBLIC, **head):
             "format": "versadp report",
             "version": 1,
             "mechanism": name,
-            "round": round,
+            "round": ROUND,
             "id": hashlib.sha256(f"{seed} {k}".encode()).hexdigest(),
             "values": {each: columns[each][k] for each in mechanism.schema.columns},
         }

@@ -12,9 +12,9 @@ import click
 import versadp as vdp
 from versadp import inputs
 from versadp.cli.options import metadata_options, said, style_option
-from versadp.devices.web_endpoint import PATH, Limits
 from versadp.devices.reports import LATE, REASONS
 from versadp.devices.server import HOST, PORT
+from versadp.devices.web_endpoint import PATH, Limits
 from versadp.display.tables import render
 
 MOST_MECHANISM = 2**26  # bytes of a mechanism's JSON
@@ -63,6 +63,11 @@ _DEFAULT = Limits()
 @click.option(
     "--close", is_flag=True, help="At the end release what was collected to DIR/release; then nothing is taken."
 )
+@click.option(
+    "--without-small-groups",
+    is_flag=True,
+    help="At the close leave out groups with equal public values that are too small.",
+)
 @metadata_options
 @style_option
 def collect(folder: Path, files: tuple[str, ...], style: str, **options: Any) -> None:
@@ -78,7 +83,7 @@ def collect(folder: Path, files: tuple[str, ...], style: str, **options: Any) ->
         if options["serve"]:
             _serve(collector, options)
         if options["close"]:
-            collector.close_round(metadata=said(options))
+            collector.close_round(without_small_groups=options["without_small_groups"], metadata=said(options))
         _show(collector, folder, style)
 
 

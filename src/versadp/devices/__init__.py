@@ -9,10 +9,10 @@ endpoint        the same over HTTP
 
 from versadp.devices.client import make_report
 from versadp.devices.collector import Collector
-from versadp.devices.web_endpoint import Limits, endpoint
 from versadp.devices.fingerprint import fingerprint, report_id
 from versadp.devices.server import serve
 from versadp.devices.statement import forged_shift
+from versadp.devices.web_endpoint import Limits, endpoint
 
 __all__ = [
     "Collector",

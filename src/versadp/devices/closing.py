@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from versadp.devices.reports import REPEATED, SAME_ID
+from versadp.devices.reports import REPEATED, SAME_ID, SMALL_GROUP
 from versadp.devices.row_checks import id_numbers, row_keys
 from versadp.errors import DataError, ReleaseError
 from versadp.noise.selection_check import GROUPS, HONEST_REFUSED, fewest_chance
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from versadp.noise import Block
     from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
+    from versadp.schema import Schema
 
     Rows = Callable[[], Iterable[pa.RecordBatch]]
 
@@ -68,7 +69,7 @@ class Gathered(NamedTuple):
         return sum(run.rows for run in self.runs)
 
 
-def gather(rows: Rows, total: int, mechanism: Mechanism, place: Path) -> Gathered:
+def gather(rows: Rows, total: int, mechanism: Mechanism, place: Path, *, least: int = 1) -> Gathered:
     """Write all reports as sorted runs into a folder, each once; refuse columns that show no noise.
 
     Parameters
@@ -80,11 +81,17 @@ def gather(rows: Rows, total: int, mechanism: Mechanism, place: Path) -> Gathere
     mechanism : Mechanism
     place : Path
         A new folder.
+    least : int
+        Groups with equal public values that have fewer reports are left out.
     """
     keep, counts = kept_rows(rows, total)
+    small = _small_groups(rows, keep, mechanism, least)
     alike, seen, runs = Alike(), [SeenOutputs(block) for block in mechanism.blocks], list[PartFile]()
     for chunk in _chunks(rows, keep):
         table, noised = to_table(chunk, mechanism, seen)
+        if small is not None:
+            table, noised = _without(small, table, noised, mechanism.schema)
+            counts[SMALL_GROUP] += chunk.num_rows - table.rows
         alike.add([count_alike(table.shown(mechanism.schema))])
         released = released_table(table, noised, mechanism.schema)
         path = place / run_name(len(runs))
@@ -95,6 +102,29 @@ def gather(rows: Rows, total: int, mechanism: Mechanism, place: Path) -> Gathere
         each.refuse_unnoised()
     rows_kept = sum(run.rows for run in runs)
     return Gathered(runs, alike.smallest(rows_kept), counts)
+
+
+def _small_groups(rows: Rows, keep: NDArray[np.bool_], mechanism: Mechanism, least: int) -> pa.Table | None:
+    """Return the groups with equal public values that have fewer reports, if there are any."""
+    if least <= 1:
+        return None
+    alike = Alike()
+    for chunk in _chunks(rows, keep):
+        alike.add([count_alike(to_table(chunk, mechanism)[0].shown(mechanism.schema))])
+    small = alike.groups_below(least)
+    return small if small is not None and small.num_rows else None
+
+
+def _without(
+    small: pa.Table, table: Table, noised: dict[str, NDArray[np.float64]], schema: Schema
+) -> tuple[Table, dict[str, NDArray[np.float64]]]:
+    """Return a table without its rows in some groups."""
+    shown = pa.table(list(table.shown(schema).values()), small.column_names)
+    numbered = shown.append_column("row", pa.array(np.arange(table.rows)))
+    at = np.sort(numbered.join(small, small.column_names, join_type="left anti")["row"].to_numpy())
+    private = {name: values[at] for name, values in noised.items()}
+    public = {name: column.take(pa.array(at)) for name, column in table.public.items()}
+    return Table("arrow", len(at), private, public, None), private
 
 
 def kept_rows(rows: Rows, total: int) -> tuple[NDArray[np.bool_], Counter[str]]:

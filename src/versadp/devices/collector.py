@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from versadp import inputs
-from versadp.devices.closing import gather, write_release
+from versadp.devices.closing import Gathered, gather, write_release
 from versadp.devices.collection import INTAKE, RELEASE, SCRATCH, Closed, Settings, open_folder
 from versadp.devices.intake import CLOSING, REPORTS, Intake, erase
 from versadp.devices.reports import LATE, REPEATED, TAKEN, Expected, parse_reports
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import os
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
     from typing import BinaryIO
 
     from versadp.release.mechanism import Mechanism
@@ -249,11 +250,14 @@ class Collector:
 
     # close ----------------------------------------------------------------------------------------------------------
 
-    def close_round(self, *, metadata: Metadata | None = None) -> Release:
+    def close_round(self, *, without_small_groups: bool = False, metadata: Metadata | None = None) -> Release:
         """Release what was collected to ``folder/release``, and forget ids, order of arrival and the intake.
 
         Parameters
         ----------
+        without_small_groups : bool
+            Leave out the reports of groups with equal public values that have fewer than are needed: a single forged
+            report with public values of its own would otherwise be a group that is too small.
         metadata : Metadata, optional
             What the release says about itself; without a rationale it gets the collector's statement.
 
@@ -265,25 +269,27 @@ class Collector:
         """
         with self._one_at_a_time:
             if self._closed is None:
-                self._finish(None, metadata or Metadata())
+                least = self.settings.needed if without_small_groups else 1
+                self._finish(None, metadata or Metadata(), least)
         made = self.release
         assert made is not None
         return made
 
-    def _finish(self, mark: dict[str, Any] | None, metadata: Metadata | None = None) -> None:
+    def _finish(self, mark: dict[str, Any] | None, metadata: Metadata | None = None, least: int = 1) -> None:
         """Close the round, or go on with a close that was begun: what was announced in the intake decides it."""
         if self._intake is None:
             raise StateError("the collector was closed", hint="open it again: Collector(folder)")
-        settings, scratch = self.settings, self.folder / SCRATCH
-        if mark is None or not (self.folder / RELEASE).exists():
+        settings, scratch, place = self.settings, self.folder / SCRATCH, self.folder / RELEASE
+        if place.exists() or place.is_symlink():
+            mark = _own(place, mark)
+        else:
             shutil.rmtree(scratch, ignore_errors=True)
             scratch.mkdir(mode=0o700)
             self._seen = Seen()  # which takes room
             try:
-                gathered = gather(self._batches, self._rows, settings.mechanism, scratch)
-                mark = mark or self._announced(
-                    gathered.smallest, gathered.rows, gathered.counts, metadata or Metadata()
-                )
+                least = least if mark is None else mark["least_group"]
+                gathered = gather(self._batches, self._rows, settings.mechanism, scratch, least=least)
+                mark = mark or self._announced(gathered, metadata or Metadata(), least)
             except BaseException:
                 shutil.rmtree(scratch, ignore_errors=True)
                 for rows in self._batches():
@@ -291,32 +297,33 @@ class Collector:
                 raise
             order = Order((mark["among"],))
             said = Metadata.from_dict(mark["metadata"])
-            write_release(gathered, settings.mechanism, scratch, self.folder / RELEASE, order=order, metadata=said)
+            write_release(gathered, settings.mechanism, scratch, place, order=order, metadata=said)
         closed = Closed(mark["counts"], mark["statement"])
         closed.write(self.folder)
         reached("closed")
         self._closed = closed
         self._tidy()
 
-    def _announced(self, smallest: int, rows: int, left_out: Counter[str], metadata: Metadata) -> dict[str, Any]:
+    def _announced(self, gathered: Gathered, metadata: Metadata, least: int) -> dict[str, Any]:
         """Write into the intake that the round is closed, and all that its release says; refuse too few reports."""
         assert self._intake is not None
-        settings, needed = self.settings, self.settings.needed
+        settings, needed, smallest, rows = self.settings, self.settings.needed, gathered.smallest, gathered.rows
         if smallest < needed:
             raise ReleaseError(
                 f"the smallest group with equal public values has {smallest:,} of {rows:,} reports, and {needed:,} are "
                 "needed: nothing was released",
-                hint="collect more reports and close the round then; fewer public columns, or fewer levels of them, "
-                "make larger groups",
+                hint="collect more reports and close the round then, or leave the small groups out: "
+                "without_small_groups=True (--without-small-groups); fewer public columns make larger groups",
             )
         counts = Counter(self._counts)
-        counts.update(left_out)
+        counts.update(gathered.counts)
         counts[TAKEN] = rows
         statement = collected_statement(settings, smallest, rows)
         said = metadata.begun()
         if said.rationale is None:
             said = replace(said, rationale=_short(statement))
         mark = {
+            "least_group": least,
             "among": 1 if settings.rounds > 1 else honest_reports(smallest, settings.honest),
             "counts": dict(counts),
             "statement": statement,
@@ -339,6 +346,14 @@ class Collector:
         if self._closed is not None:
             return self._closed.statement
         return collected_statement(self.settings, max(self._rows, self.settings.needed), self._rows)
+
+
+def _own(place: Path, mark: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what was announced of a release that is there already; refuse one that is not of this round."""
+    manifest = None if mark is None or place.is_symlink() else load(place).manifest
+    if mark is None or manifest is None or manifest.metadata.to_dict() != mark["metadata"]:
+        raise StateError(f"{str(place)!r} is there already, and is not of this round", hint="move it elsewhere")
+    return mark
 
 
 def _packed(counts: Mapping[str, int], rows: pa.RecordBatch) -> bytes:

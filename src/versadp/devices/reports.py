@@ -25,10 +25,12 @@ TOO_LONG, NO_JSON, NO_REPORT = "too long", "not JSON", "not a report"
 OTHER_MECHANISM, OTHER_ROUND, OTHER_COLUMNS = "another mechanism", "another round", "other columns"
 IMPOSSIBLE, OTHER_KIND = "never given by the noise", "public value of another kind"
 SAME_ID = "another report under the same id"
+SMALL_GROUP = "in a small public group"
 REASONS = (
     TAKEN,
     REPEATED,
     SAME_ID,
+    SMALL_GROUP,
     TOO_LONG,
     NO_JSON,
     NO_REPORT,

@@ -12,6 +12,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from versadp import inputs
 from versadp.devices.web_endpoint import Limits, endpoint
 from versadp.errors import MissingExtraError, ParameterError
 
@@ -62,9 +63,9 @@ def serve(
     """
     app = endpoint(collector, limits, origins=origins)
     uvicorn, connection = _uvicorn()
+    if inputs.whole("port", port, 0) >= 2**16:
+        raise ParameterError(f"there is no port {port}", hint="choose another with --port; 0 takes a free one")
     try:
-        if not 0 <= port < 2**16:
-            raise OSError(None, "there is no such port")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
     except OSError as problem:

@@ -232,6 +232,21 @@ class Alike:
             return min(rows, 1)
         return int(pc.min(self._total[_COUNT]).as_py())
 
+    def groups_below(self, least: int) -> pa.Table | None:
+        """Return the groups with fewer records, by number of the public column; None if there is no public column.
+
+        Examples
+        --------
+        >>> alike = Alike()
+        >>> alike.add([count_alike({"y": pa.array([0, 1, 1])})])
+        >>> alike.groups_below(2).to_pydict()
+        {'0': [0]}
+        """
+        if self._total is None:
+            return None
+        few = self._total.filter(pc.less(self._total[_COUNT], least))
+        return few.select([name for name in few.column_names if name != _COUNT])
+
 
 def order_of(public: Shown, rows: int) -> Order:
     """Return the order of one table that is sorted."""
