@@ -159,6 +159,21 @@ def test_repeats_beyond_what_is_remembered_are_found_at_the_close(tmp_path, monk
         assert opened.counts == {"taken": 400, "repeated": 800}
 
 
+def test_ids_that_were_chosen_alike_are_told_apart(tmp_path, monkeypatch):
+    """Shares of ids do not depend on a few of their digits, and one may be empty."""
+    monkeypatch.setattr(closing, "SHARE_ROWS", 10)
+    alike = [report | {"id": f"{k:064x}"} for k, report in enumerate(MADE)]
+    with collector(tmp_path / "round") as opened:
+        opened.take(lines([*alike, *alike[:5]]))
+        assert len(opened.close_round()) == 400
+    factors = np.array([3, 5, 7, 11], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    ids = pa.array([bytes.fromhex(report["id"]) for report in alike], pa.binary(32))
+    batch = pa.record_batch({"id": ids})
+    sizes = [len(closing._ids_of_share(lambda: [batch], share, 8, factors)[0]) for share in range(8)]
+    assert sum(sizes) == 400
+    assert max(sizes) < 100  # 50 each
+
+
 def test_it_goes_on_where_it_was_left(tmp_path):
     with collector(tmp_path / "round") as opened:
         opened.take(lines(MADE[:100]))

@@ -32,30 +32,31 @@ with vdp.devices.Collector(folder, mech, round="2026-11", least=1000, public={"b
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     taking = most()
     release = collector.close_round()
-print(json.dumps({"counts": counts, "wall": wall, "cpu": cpu, "taking": taking, "closing": most(), "rows": len(release)}))
+found = {"counts": counts, "wall": wall, "cpu": cpu, "taking": taking, "closing": most(), "rows": len(release)}
+print(json.dumps(found))
 """
 
 
 @pytest.fixture(scope="module")
 def million(tmp_path_factory):
-    """A million reports and 5% bad lines: ten thousand answers, each a hundred times under other ids."""
+    """A million reports and 5% bad lines."""
     folder = tmp_path_factory.mktemp("million")
     (folder / "m.json").write_text(MECH.to_json())
-    heads = [(line[: at + 7], line[at + 71 :]) for line in lines(reports(10_000)) if (at := line.index(b'"id": "'))]
     with (folder / "reports.ndjson").open("wb") as file:
-        for number in range(1_000_000):
-            head, tail = heads[number % 10_000]
-            file.write(head + b"%064x" % (number * 0x9E3779B97F4A7C15) + tail + b"\n")
-            if number % 20 == 0:
-                file.write(BAD[number // 20 % 5] + b"\n")
+        for seed in range(50):
+            for number, line in enumerate(lines(reports(20_000, seed=seed))):
+                file.write(line + b"\n")
+                if number % 20 == 0:
+                    file.write(BAD[number // 20 % 5] + b"\n")
     return folder
 
 
 def test_a_million_lines_on_one_core_in_bounded_memory(million, record_property):
     words = [million / "round", million / "reports.ndjson", million / "m.json"]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, words)], check=True, capture_output=True, env=os.environ | ALONE
+        [sys.executable, "-c", MEASURED, *map(str, words)], check=False, capture_output=True, env=os.environ | ALONE
     )
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
     found = json.loads(done.stdout)
     rate = 1_050_000 / found["cpu"]
     record_property("lines per second of processor time", round(rate))
@@ -65,7 +66,7 @@ def test_a_million_lines_on_one_core_in_bounded_memory(million, record_property)
     assert found["counts"]["taken"] == found["rows"] == 1_000_000
     assert rate >= 50_000
     assert found["taking"] < 300
-    assert found["closing"] < 350  # of which a third is Python with its libraries
+    assert found["closing"] < 300  # of which a third is Python with its libraries
 
 
 @pytest.mark.parametrize(("per_request", "seconds"), [(1, 4.0), (100, 4.0)])

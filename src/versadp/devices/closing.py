@@ -9,6 +9,7 @@ Memory: 1 byte per report, about 100 bytes per report of one share of all ids at
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,8 +141,11 @@ def kept_rows(rows: Rows, total: int) -> tuple[NDArray[np.bool_], Counter[str]]:
     """
     keep, counts = np.ones(total, np.bool_), Counter[str]()
     shares = -(-total // SHARE_ROWS)
+    factors = np.frombuffer(secrets.token_bytes(32), np.uint64)  # nobody can send ids that all fall into one share
     for share in range(shares):
-        at, ids = _ids_of_share(rows, share, shares)
+        at, ids = _ids_of_share(rows, share, shares, factors)
+        if len(at) < 2:
+            continue
         order = np.lexsort(ids.T)
         same = (ids[order[1:]] == ids[order[:-1]]).all(axis=1)
         several = np.append(same, False) | np.append(False, same)
@@ -151,12 +155,15 @@ def kept_rows(rows: Rows, total: int) -> tuple[NDArray[np.bool_], Counter[str]]:
     return keep, counts
 
 
-def _ids_of_share(rows: Rows, share: int, shares: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the rows whose id falls into a share of all ids, and these ids."""
+def _ids_of_share(
+    rows: Rows, share: int, shares: int, factors: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the rows whose id falls into a share of all ids, by a linear hash, and these ids."""
     places, found, first = list[Any](), list[Any](), 0
     for batch in rows():
         ids = id_numbers(batch)
-        at = np.flatnonzero(ids[:, 0] % np.uint64(shares) == share)
+        high = (ids * factors).sum(axis=1) >> np.uint64(32)
+        at = np.flatnonzero((high * np.uint64(shares)) >> np.uint64(32) == share)
         places.append(first + at)
         found.append(ids[at])
         first += len(ids)
