@@ -15,7 +15,7 @@ def built():
 
 
 def test_client_keeps_its_rules_and_reads_the_vectors():
-    done = typescript.run("node", "--test", "test/")
+    done = typescript.run("node", "--test", *typescript.TESTS)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr
     assert "# fail 0" in done.stdout
     assert int(done.stdout.split("# pass ")[1].split()[0]) >= 60

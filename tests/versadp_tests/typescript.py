@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 CLIENT = Path(__file__).parents[2] / "clients" / "typescript"
+TESTS = ("test/client.test.mjs", "test/vectors.test.mjs")
 SURVEY = CLIENT.parent / "survey"
 
 
