@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from versadp.devices import vectors
-from versadp_tests import typescript
+from versadp_tests import device_parity, typescript
 from versadp_tests.chromium import CHROMIUM, PLAIN_HOST, Browser, served
 
 pytestmark = [
@@ -106,6 +106,17 @@ def test_records_of_the_vectors(start, port):
             file,
         )
         assert said == [100, 100]
+
+
+def test_random_records_are_those_of_python(start, port):
+    page = start().page(f"http://127.0.0.1:{port}/blank.html")
+    lines = [json.dumps(case) for case in device_parity.cases(40, 25, seed=4)]
+    for file in ("index", "plain"):
+        work = "async ([file, lines]) => (await import('/test/compare.mjs')).compare(file, lines)"
+        found = page.evaluate(work, [file, lines])
+        assert found["different"] == []
+        assert found["same"] == found["clamped"] == found["records"] == 1000
+        assert found["fingerprints"] == 0
 
 
 def test_key_cannot_be_exported(start, entry):
