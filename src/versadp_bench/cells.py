@@ -141,11 +141,11 @@ class Cell:
         numbers = [name for name in private if name != "g"]
         noise: dict[Any, Any]
         if self.noise == "joint":
-            return vdp.Mechanism(schema, noise={tuple(private): Window(epsilon=8.0)})
+            return vdp.Mechanism(schema, noise={tuple(private): Window(epsilon=8.0, missing="window")})
         if self.noise == "separate":
-            return vdp.Mechanism(schema, noise={name: Window(epsilon=5.0) for name in private})
+            return vdp.Mechanism(schema, noise={name: Window(epsilon=5.0, missing="window") for name in private})
         if self.noise == "response":
-            noise = {tuple(numbers): Window(epsilon=6.0)}
+            noise = {tuple(numbers): Window(epsilon=6.0, missing="window")}
             return vdp.Mechanism(schema, noise=noise | {"g": Response(0.6)} if "g" in private else noise)
         if self.noise == "readme":
             return vdp.calibrate(schema, epsilon=4, delta=0.1, unit="attribute", noise="zil")

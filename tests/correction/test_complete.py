@@ -15,6 +15,7 @@ from versadp.noise import Response, Window
 from versadp.noise.units import Units
 from versadp.noise.window_law import WORDS
 from versadp.schema import Bounded, Categorical
+from versadp_tests.outputs import kept_outputs
 
 THETA = np.array([0.4, -0.7, 1.3])
 EXPANSIONS = {
@@ -24,13 +25,15 @@ EXPANSIONS = {
 }
 
 
-def window(nulls, last=3, wide=2, epsilon=1.5):
+def window(nulls, last=3, wide=2, epsilon=1.5, missing="window"):
     columns = {name: Bounded(-1.0, 1.0 + j, nullable=null) for j, (name, null) in enumerate(nulls.items())}
-    return Window(epsilon, cells=last, window=wide).on(columns)
+    return Window(epsilon, cells=last, window=wide, missing=missing).on(columns)
 
 
 BLOCKS = {
     "joint": (window({"a": True, "b": False, "c": True}, last=2),),
+    "shared places": (window({"a": True, "b": False, "c": True}, last=2, wide=3, missing=2),),
+    "shared, two blocks": (window({"a": True, "b": True}, missing=1), window({"c": True}, wide=3, missing=1)),
     "two blocks": (window({"a": True, "b": True}), window({"c": True}, wide=3)),
     "some never": (window({"a": True, "b": False}), window({"c": False}, wide=1)),
     "some public": (window({"a": True, "b": "public"}), window({"c": True})),
@@ -43,8 +46,11 @@ def outcomes(block, record):
     first = np.where(public, 0.0, record)[:, None].copy()
     block.to_content(first)
     keep = block.kept / WORDS
+    gone = np.isnan(record) & ~public
+    sizes = zip(block.last, block.window, block.unseen, first[:, 0], gone, strict=True)
+    kept = [kept_outputs(m, w, s, None if lost else int(k)) for m, w, s, k, lost in sizes]
     for z in itertools.product(*map(range, block.outputs)):
-        inside = all(f <= k < f + w for f, k, w in zip(first[:, 0], z, block.window, strict=True))
+        inside = all(k in own for k, own in zip(z, kept, strict=True))
         values = np.array(z, dtype=float)[:, None]
         block.to_values(values)
         chance = keep * inside / np.prod(block.window) + (1 - keep) / np.prod(block.outputs)

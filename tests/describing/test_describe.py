@@ -21,6 +21,7 @@ from versadp.errors import MissingExtraError, ParameterError
 from versadp.estimation.cumulative import cumulative
 from versadp.noise import Response, Window, ZeroInflated
 from versadp.schema import Bounded, Categorical, Dates, Public
+from versadp_tests.outputs import kept_outputs
 from versadp_tests.strangers import Lottery
 
 KEY = bytes(range(32))
@@ -86,11 +87,10 @@ def test_quantiles_without_noise_lie_between_two_order_statistics():
 def _law(block, truth):
     """Return all outputs of a small window block and how likely each is, by its definition."""
     axes, chances = [], []
-    for x, m, w, null in zip(truth, block.last, block.window, block.nulls, strict=True):
-        total = m + w * (2 if null is True else 1)
-        first = m + w if np.isnan(x) else round(x)
+    for x, m, w, s in zip(truth, block.last, block.window, block.unseen, strict=True):
+        total = m + w + s
         kept = np.zeros(total)
-        kept[first : first + w] = 1 / w
+        kept[list(kept_outputs(m, w, s, None if np.isnan(x) else round(x)))] = 1 / w
         axes.append(range(total))
         chances.append((kept, np.full(total, 1 / total)))
     for place in itertools.product(*axes):
@@ -101,9 +101,9 @@ def _law(block, truth):
 @pytest.mark.parametrize("truth", [(1.0, 2.0), (3.0, np.nan), (np.nan, np.nan)])
 @pytest.mark.parametrize("together", [True, False])
 def test_moments_have_the_right_expectation(truth, together):
-    """Over all outputs of two small windows, joint or not, one nullable: 1, x, y, xx, yy, xy of those who have both."""
+    """Over all outputs of two small windows, joint or not, nullable: 1, x, y, xx, yy, xy of those who have both."""
     columns = {"x": Bounded(0, 4, step=1, nullable=True), "y": Bounded(0, 3, step=1, nullable=True)}
-    spec = Window(3, cells={"x": 4, "y": 3}, window={"x": 3, "y": 2})
+    spec = Window(3, cells={"x": 4, "y": 3}, window={"x": 3, "y": 2}, missing={"x": 2, "y": 1})
     one = {name: Window(3, cells=round(c.upper), window=2) for name, c in columns.items()}
     rel = released(columns, {("x", "y"): spec} if together else one, {"x": [1.0, 2.0], "y": [1.0, None]})
     blocks = rel.mechanism.blocks

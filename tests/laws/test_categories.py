@@ -18,6 +18,7 @@ from versadp.losses.expansion import Expansion
 from versadp.noise import Response, Window
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical
+from versadp_tests.outputs import kept_outputs
 
 SERIES = Expansion(0.5, 0.1, 0.8, (0.3 + 0.1j, 0.05j))
 LEVELS = ("a", "b", "c")
@@ -41,7 +42,7 @@ PARTITIONS = {
 def blocks_of(partition, nullable=False):
     def make(names):
         if names in {("g", "x", "h"), ("x",)}:
-            spec = Window(2.5, cells=4, window=3)
+            spec = Window(2.5, cells=4, window=3, missing=2 if nullable else None)
         else:
             spec = Response(0.6) if names == ("g",) else Window(2.0)
         return spec.on({name: columns(nullable)[name] for name in names})
@@ -55,7 +56,10 @@ def outputs(block, record):
         places = np.indices(block.outputs, dtype=float).reshape(len(block.columns), -1)
         first = np.array([record[name] for name in block.columns])[:, None]
         block.to_content(first)
-        inside = ((places >= first) & (places < first + np.array(block.window)[:, None])).all(axis=0)
+        gone = [np.isnan(record[name]) for name in block.columns]
+        sizes = zip(block.last, block.window, block.unseen, first[:, 0], gone, strict=True)
+        kept = [kept_outputs(m, w, s, None if lost else int(k)) for m, w, s, k, lost in sizes]
+        inside = np.array([np.isin(z, list(own)) for z, own in zip(places, kept, strict=True)]).all(axis=0)
     else:
         places = np.arange(block.levels, dtype=float)[None]
         code = block.levels - 1.0 if np.isnan(record[block.column]) else record[block.column]

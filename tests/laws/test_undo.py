@@ -15,6 +15,7 @@ from versadp.errors import DataError
 from versadp.noise import REGISTRY, Response, Window, ZeroInflated
 from versadp.noise.terms import SeparableTerms
 from versadp.schema import Bounded, Categorical
+from versadp_tests.outputs import kept_outputs
 
 A, B = Bounded(0, 4, step=1), Bounded(-1, 1)
 G = Categorical(["u", "v", "w"])
@@ -26,9 +27,10 @@ def nullable(column, null):
     return Categorical(column.levels, nullable=null)
 
 
-def window(columns, **windows):
+def window(columns, missing="window", **windows):
     cells = {name: column.steps or 4 for name, column in columns.items() if isinstance(column, Bounded)}
-    return Window(2.0, cells=cells or None, window={name: windows[name] for name in cells} or None).on(columns)
+    wide = {name: windows[name] for name in cells} or None
+    return Window(2.0, cells=cells or None, window=wide, missing=missing).on(columns)
 
 
 BLOCKS = {
@@ -38,6 +40,8 @@ BLOCKS = {
     "number and category": window({"a": A, "g": G}, a=7),
     "part of a window": window({"a": A, "b": B, "g": G}, a=3, b=2).part({"a", "g"}),
     "privately missing": window({"a": nullable(A, True), "b": B, "g": nullable(G, True)}, a=3, b=2),
+    "shared places": window({"a": nullable(A, True), "b": B, "g": nullable(G, True)}, 2, a=3, b=2),
+    "shared places of two": window({"a": nullable(A, True), "b": nullable(B, True)}, 2, a=6, b=3),
     "publicly missing": window({"a": nullable(A, "public"), "b": B}, a=3, b=2),
     "missing both ways": window({"a": nullable(A, True), "g": nullable(G, "public")}, a=2),
     "response": Response(0.4).on({"g": G}),
@@ -68,9 +72,8 @@ def outputs(block, record, keep):
             sizes.append(1)
             windows.append({0})
             continue
-        first = lattice.last + lattice.window if place is None else place
         sizes.append(lattice.last + lattice.window + lattice.unseen)
-        windows.append(set(range(first, first + lattice.window)))
+        windows.append(kept_outputs(lattice.last, lattice.window, lattice.unseen, place))
     content = np.array(list(itertools.product(*map(range, sizes))), dtype=float).T
     kept = np.array([all(k in window for k, window in zip(z, windows, strict=True)) for z in content.T.astype(int)])
     released = content.copy()

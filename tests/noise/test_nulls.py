@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, kstest
 
 import versadp as vdp
 from versadp.errors import ParameterError
@@ -15,6 +15,7 @@ from versadp.noise import How, Response, Window, ZeroInflated
 from versadp.noise.window_inverse import window_points
 from versadp.noise.window_law import WORDS, kept_words, odds, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
+from versadp_tests.outputs import kept_outputs
 from versadp_tests.strangers import Lottery
 
 KEY = bytes(range(50, 82))
@@ -24,12 +25,13 @@ MISSING = "missing"
 # the law, exactly ----------------------------------------------------------------------------------------------------
 
 
-def column_law(x, last, window, words, *, nullable):
+def column_law(x, last, window, unseen, words):
     """What a kept and a redrawn value are released as: shares of words, by counting them all."""
-    outputs = last + window * (2 if nullable else 1)
+    outputs, middle = last + window + unseen, (last + unseen) // 2
     kept, drawn = {}, {}
     for u in range(words):
-        near = MISSING if x == MISSING else x + u * window // words
+        at = u * window // words
+        near = (MISSING if at < unseen else middle + at - unseen) if x == MISSING else x + at
         far = u * outputs // words
         far = MISSING if far >= last + window else far
         kept[near] = kept.get(near, 0) + Fraction(1, words)
@@ -39,7 +41,7 @@ def column_law(x, last, window, words, *, nullable):
 
 def record_law(record, lattice, kept, words):
     """Probabilities of all released records of one record."""
-    columns = [column_law(x, m, w, words, nullable=null) for x, (m, w, null) in zip(record, lattice, strict=True)]
+    columns = [column_law(x, *sizes, words) for x, sizes in zip(record, lattice, strict=True)]
     law = {}
     for coin, side in ((Fraction(kept, words), 0), (Fraction(words - kept, words), 1)):
         for z in itertools.product(*(column[side] for column in columns)):
@@ -49,23 +51,28 @@ def record_law(record, lattice, kept, words):
 
 
 def all_laws(lattice, kept, words):
-    every = itertools.product(*([*range(m + 1), *([MISSING] if null else [])] for m, _, null in lattice))
+    every = itertools.product(*([*range(m + 1), *([MISSING] if unseen else [])] for m, _, unseen in lattice))
     return [record_law(x, lattice, kept, words) for x in every]
 
 
 def block_on(lattice, epsilon):
     names = [f"x{j}" for j in range(len(lattice))]
-    columns = {n: Bounded(0, m, nullable=null) for n, (m, _, null) in zip(names, lattice, strict=True)}
-    cells, window = ({n: each[k] for n, each in zip(names, lattice, strict=True)} for k in (0, 1))
-    return Window(epsilon=epsilon, cells=cells, window=window).on(columns)
+    columns = {n: Bounded(0, m, nullable=unseen > 0) for n, (m, _, unseen) in zip(names, lattice, strict=True)}
+    cells, window, unseen = ({n: each[k] for n, each in zip(names, lattice, strict=True)} for k in (0, 1, 2))
+    missing = {name: places for name, places in unseen.items() if places}
+    return Window(epsilon=epsilon, cells=cells, window=window, missing=missing).on(columns)
 
 
-LATTICES = [
-    [(4, 1, True)],
-    [(6, 3, True)],
-    [(1, 5, True)],
-    [(2, 2, True), (3, 1, False)],
-    [(2, 2, True), (2, 1, True)],
+LATTICES = [  # last lattice point, window, outputs that show a missing value
+    [(4, 1, 1)],
+    [(6, 3, 3)],
+    [(6, 3, 2)],
+    [(1, 5, 5)],
+    [(1, 5, 1)],
+    [(6, 5, 2)],
+    [(2, 2, 2), (3, 1, 0)],
+    [(2, 3, 2), (2, 1, 1)],
+    [(2, 3, 2), (3, 2, 1)],
 ]
 
 
@@ -89,12 +96,12 @@ def test_the_coin_of_a_column_without_missing_values_would_keep_too_many():
     """The negative control: a missing value with the weight of one output, or none, breaks the guarantee."""
     epsilon, words, (m, w) = 2.0, 1009, (6, 3)
     kept = kept_words((w,), (m + w,), epsilon, words=words)
-    laws = all_laws([(m, w, True)], kept, words)
+    laws = all_laws([(m, w, w)], kept, words)
     assert max(a[z] / b[z] for a in laws for b in laws for z in a) > 1 + odds(epsilon)
 
 
 def test_delta_by_counting_every_word():
-    words, epsilon, delta, lattice = 1009, 1.0, 0.1, [(4, 2, True)]
+    words, epsilon, delta, lattice = 1009, 1.0, 0.1, [(4, 3, 2)]
     block = block_on(lattice, epsilon)
     kept = kept_words(block.window, block.outputs, epsilon, delta, words=words)
     limit, laws = 1 + odds(epsilon), all_laws(lattice, kept, words)
@@ -103,13 +110,13 @@ def test_delta_by_counting_every_word():
 
 
 def test_the_coin_is_the_one_of_theory():
-    """κ = (E - 1) Π w / ((E - 1) Π w + Π n), n = m + w, and w more where a value may be missing."""
-    block = Window(epsilon=3.0, cells=6, window=3).on(
+    """κ = (E - 1) Π w / ((E - 1) Π w + Π n), n = m + w, and s more where a value may be missing."""
+    block = Window(epsilon=3.0, cells=6, window=3, missing=2).on(
         {"x": Bounded(0, 6, nullable=True), "c": Categorical(["a", "b"], nullable=True), "d": Categorical([1, 2])}
     )
-    assert block.outputs == (12, 3, 2)
+    assert block.outputs == (11, 3, 2)
     more = math.expm1(3.0) * 3
-    assert block.kept / WORDS == pytest.approx(more / (more + 12 * 3 * 2), rel=1e-12)
+    assert block.kept / WORDS == pytest.approx(more / (more + 11 * 3 * 2), rel=1e-12)
     assert block.words == 4
     assert block.sampler_error == 0
 
@@ -118,21 +125,26 @@ def test_the_coin_is_the_one_of_theory():
 
 
 SCHEMA = vdp.Schema({"x": Bounded(0, 6, nullable=True), "c": Categorical(["a", "b"], nullable=True)})
-JOINT = vdp.Mechanism(SCHEMA, noise={("x", "c"): Window(epsilon=2.5, cells=6, window=3)})
-APART = vdp.Mechanism(SCHEMA, noise={"x": Window(epsilon=2.0, cells=6, window=3), "c": Response(0.4)})
+JOINT = vdp.Mechanism(SCHEMA, noise={("x", "c"): Window(epsilon=2.5, cells=6, window=3, missing="window")})
+SHARED = vdp.Mechanism(SCHEMA, noise={("x", "c"): Window(epsilon=2.5, cells=6, window=3, missing=2)})
+APART = vdp.Mechanism(SCHEMA, noise={"x": Window(epsilon=2.0, cells=6, window=3, missing=2), "c": Response(0.4)})
 
 
+@pytest.mark.parametrize("mech", [JOINT, SHARED], ids=["a window of places", "shared places"])
 @pytest.mark.parametrize("record", [(2.0, "b"), (None, "b"), (2.0, None), (None, None)], ids=str)
-def test_the_release_has_the_law_of_the_window(record):
+def test_the_release_has_the_law_of_the_window(record, mech):
     """χ² over the 30 outcomes of both columns at 1e-6; a coin that keeps 3% more is rejected by 5 errors."""
     n = 200_000
     x, c = (pd.Series([value] * n, dtype=kind) for value, kind in zip(record, (float, str), strict=True))
-    out = JOINT.release(pd.DataFrame({"x": x, "c": c}), key=KEY, shuffle=False).frame
+    out = mech.release(pd.DataFrame({"x": x, "c": c}), key=KEY, shuffle=False).frame
     rows = (out["x"] + 1).fillna(9).astype(int) * 3 + out["c"].map({"a": 0, "b": 1}).fillna(2).astype(int)
-    counts, keep = np.bincount(rows, minlength=30).reshape(10, 3), JOINT.blocks[0].keep
-    drawn = np.outer([*[1 / 12] * 9, 3 / 12], [1 / 3] * 3)
+    counts, keep, unseen = np.bincount(rows, minlength=30).reshape(10, 3), mech.blocks[0].keep, mech.blocks[0].unseen[0]
+    drawn = np.outer([*[1 / (9 + unseen)] * 9, unseen / (9 + unseen)], [1 / 3] * 3)
     near = np.zeros((10, 3))
-    near[[9] if record[0] is None else [2, 3, 4], 2 if record[1] is None else 1] = 1 if record[0] is None else 1 / 3
+    shown = (
+        {2: 1 / 3, 3: 1 / 3, 4: 1 / 3} if record[0] is not None else {9: 1.0} if unseen == 3 else {9: 2 / 3, 4: 1 / 3}
+    )
+    near[list(shown), 2 if record[1] is None else 1] = list(shown.values())
     expected = n * (keep * near + (1 - keep) * drawn)
     assert ((counts - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 29)
     inside = near > 0
@@ -151,7 +163,7 @@ def test_response_has_one_level_more():
     assert APART.blocks[1].profile("record").delta(math.log(1 + 3 * 0.4 / 0.6)) < 1e-12
 
 
-@pytest.mark.parametrize("mech", [JOINT, APART], ids=["joint", "apart"])
+@pytest.mark.parametrize("mech", [JOINT, SHARED, APART], ids=["joint", "shared", "apart"])
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 def test_an_audit_tells_missing_from_a_value(mech, unit):
     """The two records of the audit differ in what is missing; noise that keeps more is noticed."""
@@ -160,7 +172,7 @@ def test_an_audit_tells_missing_from_a_value(mech, unit):
     assert not any(np.isnan(value) for value in null.values())
     assert vdp.audit(mech, n=100_000, unit=unit).passed
     more = vdp.Mechanism(SCHEMA, noise={("x", "c"): Window(epsilon=2.9, cells=6, window=3)})
-    less = JOINT.privacy(unit)
+    less = SHARED.privacy(unit)
     assert not vdp.audit(more, n=100_000, unit=unit, claim=less).passed
 
 
@@ -169,6 +181,24 @@ def _worst(mech, unit):
 
     pair = worst_pair(mech, unit)
     return [[record[name] for name in mech.layout.columns] for record in (pair.null, pair.other)]
+
+
+def test_ranks_and_ratios_know_shared_places():
+    """A missing value that is shown as a number in the middle is likely; ranks are even (Kolmogorov-Smirnov, 1e-6)."""
+    (block,) = SHARED.blocks
+    n, rng = 100_000, np.random.default_rng(7)
+    truth = np.tile([[np.nan], [1.0]], n)
+    content = truth.copy()
+    block.to_content(content)
+    block.add_noise(content, rng.integers(0, 2**64, (block.words, n), dtype=np.uint64))
+    block.to_values(content)
+    middle, far = (np.array([[place], [1.0]]) for place in (4.0 - 1.0, 0.0))  # outputs 4 and 1, less half a window
+    null, other = np.array([0.0, 0.0]), np.array([np.nan, 1.0])
+    step = math.log(block.ratio)
+    assert block.log_ratio(middle, null, other) == pytest.approx(step)
+    assert block.log_ratio(far, null, other) == pytest.approx(0.0)
+    for name, rank in block.ranks(content, truth, rng).items():
+        assert kstest(rank, "uniform").pvalue > 1e-6, name
 
 
 @pytest.mark.parametrize("unit", ["record", "attribute"])
@@ -186,11 +216,12 @@ def test_missing_is_one_attribute_and_all_in_epsilon(unit, epsilon):
 # the inverse ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cells", "window"), [(6, 1), (6, 3), (3, 6), (7, 4)])
-def test_the_inverse_is_exact_on_the_lattice_and_beside_it(cells, window):
+@pytest.mark.parametrize(("cells", "window", "unseen"), [(6, 1, 1), (6, 3, 3), (3, 6, 3), (7, 4, 1), (7, 4, 4)])
+def test_the_inverse_is_exact_on_the_lattice_and_beside_it(cells, window, unseen):
     """The expectation over every output by the exact law, for functions of values and of missing ones."""
-    block = Window(epsilon=1.5, cells=cells, window=window).on({"x": Bounded(0, cells, nullable=True)})
-    outputs, kappa, repeats = cells + 2 * window, block.keep, 3000
+    spec = Window(epsilon=1.5, cells=cells, window=window, missing=unseen)
+    block = spec.on({"x": Bounded(0, cells, nullable=True)})
+    outputs, kappa, repeats = cells + window + unseen, block.keep, 3000
     points = window_points(block, 0, np.tile(np.arange(float(outputs)), repeats), np.random.default_rng(0))
     for at_missing, v in itertools.product((0.0, 3.0), (lambda x: x**2, lambda x: (x > 2) + 1.0)):
         value = np.where(np.isnan(points.columns["x"]), at_missing, v(points.columns["x"]))
@@ -198,10 +229,10 @@ def test_the_inverse_is_exact_on_the_lattice_and_beside_it(cells, window):
         error = 15 * g.std(axis=0).max() / np.sqrt(repeats) / kappa + 1e-9
         g = g.mean(axis=0)
         decoded = g / kappa + (1 - 1 / kappa) * g.mean()
-        for x in [*range(cells + 1), cells + window]:
+        for x in [*range(cells + 1), None]:
             law = np.full(outputs, (1 - kappa) / outputs)
-            law[x : x + window] += kappa / window
-            truth = at_missing if x > cells else float(v(np.array(float(x))))
+            law[list(kept_outputs(cells, window, unseen, x))] += kappa / window
+            truth = at_missing if x is None else float(v(np.array(float(x))))
             assert law @ decoded == pytest.approx(truth, abs=error)
 
 

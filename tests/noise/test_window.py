@@ -14,7 +14,15 @@ from scipy.stats import chi2
 import versadp as vdp
 from versadp.errors import DataError, ParameterError
 from versadp.noise import How, Window, as_extension
-from versadp.noise.window_design import best_window, keep_probability, mean_variance, second_variance
+from versadp.noise.window_design import (
+    Size,
+    best_share,
+    best_window,
+    cost_with_missing,
+    keep_probability,
+    mean_variance,
+    second_variance,
+)
 from versadp.noise.window_inverse import window_points
 from versadp.noise.window_law import WORDS, kept_words, odds, worst_ratio
 from versadp.schema import Bounded, Categorical
@@ -220,8 +228,8 @@ def test_a_slope_is_learnt_from_a_window():
 @pytest.mark.parametrize(("epsilon", "mean", "square"), [(1, 1.28, 0.175), (2, 0.235, 0.032), (4, 0.033, 0.0038)])
 def test_decoder_variances_by_rule(epsilon, mean, square):
     """In widths², values spread evenly: what is required, by formula and by simulation of the block."""
-    c = best_window(1, epsilon)
-    keep = keep_probability(c, 1, epsilon)
+    c = best_window(Size(1), epsilon)
+    keep = keep_probability(c, Size(1), epsilon)
     assert mean_variance(c, keep) <= mean
     assert second_variance(c, keep, 1) <= square
     n, rng = 400_000, np.random.default_rng(3)
@@ -243,8 +251,8 @@ def test_the_table_in_the_docs_is_what_the_rule_predicts():
     rows = re.findall(r"^\| (\d+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text, re.MULTILINE)
     assert len(rows) >= 7
     for dim, epsilon, *shown in rows:
-        c = best_window(int(dim), float(epsilon))
-        keep = keep_probability(c, int(dim), float(epsilon))
+        c = best_window(Size(int(dim)), float(epsilon))
+        keep = keep_probability(c, Size(int(dim)), float(epsilon))
         found = c, keep, mean_variance(c, keep), second_variance(c, keep, int(dim))
         assert [float(value) for value in shown] == pytest.approx(found, rel=2e-3)
 
@@ -263,8 +271,8 @@ def test_a_step_is_the_lattice():
 
 
 def test_a_record_of_six_numbers_at_epsilon_8():
-    c = best_window(6, 8.0)
-    keep = keep_probability(c, 6, 8.0)
+    c = best_window(Size(6), 8.0)
+    keep = keep_probability(c, Size(6), 8.0)
     assert 1 / 12 + mean_variance(c, keep) <= 0.155
     assert 1 / 144 + second_variance(c, keep, 6) <= 0.021
 
@@ -275,8 +283,11 @@ def test_rule_costs_no_more_at_weaker_targets(dim, combinations):
     """A mechanism for (epsilon, 0) meets every weaker pair, so that a delta may never make it worse."""
 
     def cost(epsilon, delta, nullable):
-        c = best_window(dim, epsilon, combinations, delta, nullable=nullable)
-        keep = keep_probability(c, dim, epsilon, combinations, delta, nullable=nullable)
+        size = Size(dim, nullable, combinations)
+        c = best_window(size, epsilon, delta)
+        if nullable:
+            return cost_with_missing(c, best_share(size, epsilon, delta, c), size, epsilon, delta)
+        keep = keep_probability(c, size, epsilon, delta)
         return np.log(mean_variance(c, keep)) + np.log(second_variance(c, keep, dim))
 
     deltas = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 0.01, 0.1, 0.3)

@@ -258,7 +258,7 @@ def test_names_and_levels_that_are_not_nfc_are_refused():
 def test_reserved_fields_are_read_at_their_neutral_value_only():
     data = json.loads(MECH.to_json())
     data["schema"]["rows_per_person"] = 1
-    data["schema"]["columns"][0] |= {"spacing": "linear", "missing": "window", "effective": None}
+    data["schema"]["columns"][0] |= {"spacing": "linear", "effective": None}
     data["schema"]["columns"][2] |= {"merged": None}
     data["schema"]["columns"][4] |= {"lower": None, "upper": None, "levels": None}
     assert vdp.Mechanism.from_dict(data).to_json() == MECH.to_json()
@@ -267,7 +267,7 @@ def test_reserved_fields_are_read_at_their_neutral_value_only():
     for place, change in (
         (0, {"spacing": "log"}),
         (0, {"effective": [0, 1]}),
-        (2, {"missing": "flag"}),
+        (2, {"merged": [["a"]]}),
         (4, {"lower": 0}),
     ):
         data = json.loads(MECH.to_json())

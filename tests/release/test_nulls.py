@@ -1,6 +1,7 @@
 """Missing values, dates and omitted columns on the whole way: every kind of table and file, one record, and back."""
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,10 @@ NOISE = {
 }
 MECH = vdp.Mechanism(SCHEMA, noise=NOISE)
 NAMED = vdp.Mechanism(vdp.Schema(COLUMNS, id="pid"), noise=NOISE)
+WINDOWS = {
+    columns: replace(spec, missing="window") if spec.name == "window" else spec for columns, spec in NOISE.items()
+}
+OLD = vdp.Mechanism(vdp.Schema(COLUMNS, id="pid"), noise=WINDOWS).in_version(2)  # there a record is keyed as a whole
 
 
 def people(n=500):
@@ -166,9 +171,8 @@ def test_a_file_of_any_columns_gives_what_memory_gives(tmp_path_factory, case, k
 
 def test_one_record_gives_what_a_table_gives():
     table = people(40).append_column("pid", pa.array([f"q{i}" for i in range(40)]))
-    expected = NAMED.release(table, key=KEY, shuffle=False).to_arrow().to_pylist()
-    whole = NAMED.in_version(2)  # since version 3 a device keys each block of a record by itself
-    assert [whole.privatize(row, key=KEY) for row in table.to_pylist()] == expected
+    expected = OLD.release(table, key=KEY, shuffle=False).to_arrow().to_pylist()
+    assert [OLD.privatize(row, key=KEY) for row in table.to_pylist()] == expected
     assert any(row["d"] is None for row in expected)
     row = table.to_pylist()[0]
     for nothing in (None, float("nan"), np.float64("nan"), pd.NA, pd.NaT):
@@ -179,6 +183,20 @@ def test_one_record_gives_what_a_table_gives():
         NAMED.privatize(row | {"e": pd.NaT}, key=KEY)
     with pytest.raises(DataError, match="'e' needs a date"):
         NAMED.privatize(row | {"e": 3}, key=KEY)
+
+
+def test_versions_before_4_have_a_window_of_places_for_what_is_missing():
+    column = {"d": vdp.Bounded(0, 1, nullable=True)}
+    shared = vdp.Mechanism(vdp.Schema(column), noise={"d": Window(epsilon=3, cells=100, window=31, missing=10)})
+    with pytest.raises(ParameterError, match="version 4"):
+        shared.in_version(3)
+    data = shared.to_dict() | {"version": 3}
+    data["blocks"] = [{k: v for k, v in block.items() if k != "derived"} for block in data["blocks"]]
+    with pytest.raises(ParameterError, match="version 4"):
+        vdp.Mechanism.from_dict(data)
+    for missing in (0, 32, 11, "flag"):
+        with pytest.raises(ParameterError, match="missing"):
+            Window(epsilon=3, cells=100, window=31, missing=missing).on(column)
 
 
 def test_a_column_that_is_missing_altogether():

@@ -5,19 +5,27 @@ import itertools
 import numpy as np
 
 
+def kept_outputs(last, window, unseen, place):
+    """Return the outputs of a kept value at a lattice point; of a missing one (None) its own and the middle ones."""
+    if place is not None:
+        return set(range(place, place + window))
+    middle = (last + window - (window - unseen)) // 2
+    return {*range(last + window, last + window + unseen), *range(middle, middle + window - unseen)}
+
+
 def every_output(block, record):
     """Return all released values of a window block, (columns, outputs), and how likely each is for a record.
 
     The record has whole numbers of lattice steps by column, None for what is missing.
     """
-    sizes, firsts = [], []
-    for m, w, null, name in zip(block.last, block.window, block.nulls, block.columns, strict=True):
-        sizes.append(m + w * (2 if null is True else 1))
-        firsts.append(m + w if record[name] is None else record[name])
+    sizes, kept = [], []
+    for m, w, s, name in zip(block.last, block.window, block.unseen, block.columns, strict=True):
+        sizes.append(m + w + s)
+        kept.append(kept_outputs(m, w, s, None if record[name] is None else int(record[name])))
     places = np.array(list(itertools.product(*(range(size) for size in sizes))), dtype=float).T
     inside = np.ones(places.shape[1], bool)
-    for z, first, w in zip(places, firsts, block.window, strict=True):
-        inside &= (z >= first) & (z < first + w)
+    for z, own in zip(places, kept, strict=True):
+        inside &= np.isin(z, list(own))
     chance = block.keep * inside / np.prod(block.window) + (1 - block.keep) / np.prod(sizes)
     block.to_values(places)
     return places, chance

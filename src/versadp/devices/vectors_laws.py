@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import random
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -106,11 +107,8 @@ def laws() -> list[dict[str, Any]]:
     found = []
     for number, (name, mechanism) in enumerate(mechanisms().items()):
         written = mechanism.to_json()
-        if number == 2:  # numbers and order as other programs write them, with reserved fields: the same mechanism
-            written = written.replace("500000.0", "5E5").replace("18.0", "18")
-            data = json.loads(written, parse_float=_Shortest)
-            data["schema"]["columns"][0] |= {"spacing": "linear", "missing": "window", "effective": None}
-            written = json.dumps(dict(sorted(data.items())), indent=1)
+        if number == 2:
+            written = _rewritten(mechanism)
         prints = {context: fingerprint(mechanism, context) for context in CONTEXTS}
         found.append(
             {
@@ -123,11 +121,12 @@ def laws() -> list[dict[str, Any]]:
     return found
 
 
-class _Shortest(float):
-    """A number that is written as other languages write it: whole ones without a point."""
-
-    def __repr__(self) -> str:
-        return str(int(self)) if self.is_integer() else float.__repr__(self)
+def _rewritten(mechanism: Mechanism) -> str:
+    """Return the JSON as another program might write it: other order and numbers, reserved fields, lines."""
+    data = mechanism.to_dict()
+    data["schema"]["columns"][0] |= {"spacing": "linear", "missing": "window", "effective": None}
+    written = json.dumps(dict(sorted(data.items())), indent=1)
+    return re.sub(r"(\d)\.0\b", r"\1", written.replace("500000.0", "5E5"))
 
 
 def thresholds() -> list[dict[str, Any]]:

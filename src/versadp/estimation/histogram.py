@@ -186,8 +186,8 @@ def with_missing(block: Block, column: str, bins: Bins, kernel: Array) -> Array:
     """Return how likely bins, and to be shown as missing, are, given cells, and given that the value is missing.
 
     The factor of a record that shows a value, and of one that does not, has the mean 1 where there is a value and 0
-    where there is none (`noise/complete.py`): that tells how often either is shown. Values that are shown in place of
-    missing ones are those that are drawn anew, as in the place of a value far away.
+    where there is none (`noise/complete.py`): that tells how often either is shown. Which values are shown in place of
+    missing ones, the block says of a cell whose ends are NaN.
     """
     low, high = bins.low, bins.high
     found = block.cases(np.array([[(low + high) / 2, np.nan]]))
@@ -195,8 +195,7 @@ def with_missing(block: Block, column: str, bins: Bins, kernel: Array) -> Array:
     which, cases = found
     shown, hidden = (cases[k].factor for k in which)
     there, gone = (1 - hidden) / (shown - hidden), -hidden / (shown - hidden)
-    far = np.array([[high + 3 * (high - low)], [high + 4 * (high - low)]])
-    drawn = binned_kernel(block, column, bins, far)
+    drawn = binned_kernel(block, column, bins, np.full((2, 1), np.nan))
     out = np.empty((len(kernel) + 1, kernel.shape[1] + 1))
     out[:-1, :-1], out[-1, :-1] = there * kernel / kernel.sum(axis=0), 1 - there
     out[:-1, -1], out[-1, -1] = gone * drawn[:, 0] / drawn.sum(), 1 - gone

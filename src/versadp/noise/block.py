@@ -397,7 +397,7 @@ class Block(ABC):
         seen : array (columns, rows)
             Released, as `points` takes them; none is missing.
         low, high : array (columns, cells)
-            Ends of the cells, as `cells` gives them; values are spread evenly in between.
+            Ends of the cells, as `cells` gives them; values are spread evenly in between. NaN: the value is missing.
         """
         raise ParameterError(
             f"{self.spec.name} noise does not say how likely its outputs are", hint="use method 'efficient'"

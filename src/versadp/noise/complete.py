@@ -1,17 +1,25 @@
 """Complete cases: what undoes the noise of a window in functions that are 0 where a value is missing.
 
-Without missing values a window with the coin κ is undone, with e = released - centre and the weight 1/κ, by
+With e = released - centre, P the set of columns in which a released record shows no value, and the coin κ, a product of
+functions f_c of single columns, all 0 where their value is missing, is undone by
 
-    (x_j - c_j)(x_l - c_l)  <-  weight e_j e_l + 1{j = l} ((1 - weight) drawn_j - near_j)
-    e^{i t'(x - c)}         <-  (weight e^{i t'e} + (1 - weight) mean over outputs) / mean over a window
+    Π_{c not in P} g_c(z_c) Π_{c in P} g_c(missing) / κ + (1 - 1/κ) Π_c mean of g_c,
 
-Let P tell whether a released record shows all values, and S be the share of redrawn records that do. A kept record
-shows all of them if it has them, so that for any f that is 0 where one is missing
+with m + 1 lattice points, windows of w of them and s outputs for a missing value (`window.py`), and D_n(t) the mean of
+waves over n points around the centre,
 
-    f  <-  a ψ,    a = P/κ + (1 - 1/κ) S,    ψ the above with the weight P/(κ a):
+    f                g at a value            s g(missing)                mean of g, times the outputs m + w + s
+    1                1                       -(w - s)                    m + s
+    x - c            e                       0                           0
+    (x - c)²         e² - v_w                -(w - s)(v_{w-s} - v_w)     (m + w)(v_{m+w} - v_w) - (w - s)(v_{w-s} - v_w)
+    e^{it(x - c)}    e^{ite}/D_w             -(w - s) D_{w-s}/D_w        ((m + w) D_{m+w} - (w - s) D_{w-s})/D_w
 
-`P/κ` times what is seen and `(1 - 1/κ) S` times the mean over complete outputs, either way. f = 1 gives a itself. Where
-it is public what is missing, incomplete records are left out and the others are as they are.
+v_n the variance of a draw from n points. So among records that are alike in P the inverse is `factor` times one that
+knows no missing values: with ρ = Π_{c in P} -(w - s)/s and S = Π (m + s)/(m + w + s),
+
+    factor = ρ/κ + (1 - 1/κ) S,      weight of a kept record = ρ/(κ factor).
+
+Where it is public what is missing, incomplete records are left out and the others are as they are.
 """
 
 from __future__ import annotations
@@ -33,10 +41,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+TINY = 1e-12  # of a factor beside its parts: one that is exactly 0 has no weight, and this shifts nothing
+
 
 @dataclass(frozen=True)
 class Lattices:
-    """Columns of a window without missing values, and the weight of a kept record in the inverse.
+    """Columns of a window in records that are alike in what they show to be missing, and the weight of a kept record.
 
     Attributes
     ----------
@@ -45,10 +55,14 @@ class Lattices:
     last, window : tuple of int
         Lattices are 0 to `last`; windows have so many points.
     weight : float
+    unseen : tuple of int
+        Outputs that show a missing value, 0 where none is private.
+    gone : tuple of bool
+        Columns that show no value.
 
     Examples
     --------
-    >>> Lattices(("age",), ((0.0, 4.0),), (4,), (3,), 2.0).products().shift
+    >>> Lattices(("age",), ((0.0, 4.0),), (4,), (3,), 2.0, (0,), (False,)).products().shift
     array([[-4.66666667]])
     """
 
@@ -57,50 +71,87 @@ class Lattices:
     last: tuple[int, ...]
     window: tuple[int, ...]
     weight: float
+    unseen: tuple[int, ...]
+    gone: tuple[bool, ...]
+
+    @property
+    def _step(self) -> Array:
+        return np.array([(high - low) / max(m, 1) for (low, high), m in zip(self.bounds, self.last, strict=True)])
 
     @property
     def _sizes(self) -> tuple[Array, Array, Array]:
-        """Steps, and how many points a window and all outputs have."""
-        step = np.array([(high - low) / max(m, 1) for (low, high), m in zip(self.bounds, self.last, strict=True)])
-        return step, np.array(self.window), np.add(self.last, self.window)
+        """Points of a window, of all outputs of numbers, and of those in the middle that missing values share."""
+        window, unseen = np.array(self.window), np.array(self.unseen)
+        return window, np.add(self.last, window), np.where(unseen > 0, window - unseen, 0)
 
     def products(self) -> Products:
         """Return the inverse of columns and of products of two."""
-        step, window, outputs = self._sizes
-        drawn, near = ((n**2.0 - 1) * step**2 / 12 for n in (outputs, window))
+        window, outputs, shared = self._sizes
+        near, drawn, middle = ((n**2.0 - 1) * self._step**2 / 12 for n in (window, outputs, shared))
+        redrawn = (outputs * (drawn - near) - shared * (middle - near)) / (outputs - shared)
+        kept = np.where(self.gone, middle - near, -near)
         centre = np.array([(low + high) / 2 for low, high in self.bounds])
-        return Products(centre, self.weight, np.diag((1 - self.weight) * drawn - near))
+        return Products(centre, self.weight, np.diag((1 - self.weight) * redrawn + self.weight * kept))
 
     def waves(self, t: Complex) -> Waves:
         """Return the inverse of waves."""
-        step, window, outputs = self._sizes
-        near, drawn = window * step / 2, outputs * step / 2
-        gain = product_of(spread_ratio(t, step / 2, near), self.weight)
-        return Waves(gain, product_of(spread_ratio(t, drawn, near), 1 - self.weight))
+        window, outputs, shared = self._sizes
+        half, one = self._step / 2, np.where(self.gone, shared, 1)
+        gain = product_of(spread_ratio(t, one * half, window * half), self.weight)
+        drawn = spread_ratio(t, outputs * half, window * half)
+        middle = spread_ratio(t, shared * half, window * half)
+        rest = tuple((outputs * d - shared * m) / (outputs - shared) for d, m in zip(drawn, middle, strict=True))
+        return Waves(gain, product_of((rest[0], rest[1], rest[2]), 1 - self.weight))
 
 
-def lattices(block: WindowBlock, weight: float) -> Lattices:
-    """Return a window's columns as if none were ever missing."""
-    return Lattices(block.columns, block.bounds, block.last, block.window, weight)
+def lattices(block: WindowBlock, weight: float, gone: tuple[bool, ...] = ()) -> Lattices:
+    """Return a window's columns in records that show no value in those that are `gone`."""
+    gone = gone or (False,) * len(block.columns)
+    return Lattices(block.columns, block.bounds, block.last, block.window, weight, block.unseen, gone)
+
+
+def hidden_weight(block: WindowBlock, gone: tuple[bool, ...]) -> float:
+    """Return ρ: the inverse of 1 over all columns, of a kept record that shows no value in those that are `gone`."""
+    sizes = zip(block.window, block.unseen, gone, strict=True)
+    return math.prod(-(w - s) / s for w, s, hidden in sizes if hidden)
+
+
+def redrawn_share(block: WindowBlock) -> float:
+    """Return S: the mean over all outputs of the inverse of 1 over all columns."""
+    return math.prod((n - w) / n for n, w, s in zip(block.outputs, block.window, block.unseen, strict=True) if s)
+
+
+def patterns(
+    block: WindowBlock, released: Array
+) -> tuple[NDArray[np.int64], list[tuple[bool, ...]], NDArray[np.bool_]]:
+    """Return the pattern of privately missing values of each record, all patterns, and which are publicly incomplete.
+
+    The first pattern is that of complete records, whether there are any or not.
+    """
+    unknown = np.isnan(released)
+    public = np.array([null == "public" for null in block.nulls])
+    private = unknown & ~public[:, None]
+    if not private.any():
+        return np.zeros(released.shape[1], np.int64), [(False,) * len(block.columns)], unknown[public].any(axis=0)
+    found, which = np.unique(private.T, axis=0, return_inverse=True)
+    which = which.ravel()
+    if found[0].any():  # sorted, that of complete records comes first if there are any
+        found, which = np.vstack([np.zeros_like(found[:1]), found]), which + 1
+    return which, [tuple(map(bool, row)) for row in found], unknown[public].any(axis=0)
 
 
 def complete_cases(block: WindowBlock, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]]:
     """Return which case each released record (columns, n) of a window is, and each case's factor and lattices.
 
-    Cases are: complete; not complete, which the noise may have made so; and publicly not complete, which are left out.
+    Cases are: complete; each pattern of values that are shown as missing; and, last, publicly not complete, which are
+    left out.
     """
-    unknown = np.isnan(released)
-    public = np.array([null == "public" for null in block.nulls])
-    case = np.where(unknown[public].any(axis=0), 2, unknown[~public].any(axis=0).astype(np.int64))
-    shown = math.prod(
-        (m + w) / n
-        for m, w, n, null in zip(block.last, block.window, block.outputs, block.nulls, strict=True)
-        if null is True
-    )
-    redrawn = (1 - 1 / block.keep) * shown
-    whole = 1 / block.keep + redrawn
-    return case, (
-        Case(whole, lattices(block, 1 / (block.keep * whole))),
-        Case(redrawn, lattices(block, 0.0)),
-        Case(0.0, lattices(block, 0.0)),
-    )
+    which, found, left_out = patterns(block, released)
+    share, cases = (1 - 1 / block.keep) * redrawn_share(block), []
+    for gone in found:
+        kept = hidden_weight(block, gone) / block.keep
+        factor = kept + share
+        if abs(factor) < TINY * abs(kept):
+            factor = TINY * kept
+        cases.append(Case(factor, lattices(block, kept / factor, gone)))
+    return np.where(left_out, len(cases), which), (*cases, Case(0.0, lattices(block, 0.0)))

@@ -47,7 +47,8 @@ class Lattice:
     keep : float
         Probability that a record is kept up to its window.
     unseen : int
-        Outputs behind all others that stand for a missing value.
+        Outputs behind all others that show a missing value; a kept one has as many as its window in all, the others of
+        them in the middle of the outputs of numbers (`window.py`).
     merged : int
         How many outputs are taken for one.
 
@@ -98,6 +99,14 @@ class Lattice:
         size = np.append(size, self.unseen) if self.unseen else size
         return np.asarray(size / size.sum())
 
+    @cached_property
+    def central(self) -> Array:
+        """How many of the outputs merged into each one that shows a number a kept missing value may have."""
+        count = self.window - self.unseen
+        first = (self.last + self.unseen) // 2
+        ends = np.clip(self.merged * np.arange(self.shown + 1.0), first, first + count)
+        return np.diff(ends)
+
     def places(self, released: Array) -> NDArray[np.int64]:
         """Return the outputs that released values stand for; -1 for what is publicly missing."""
         # of whole numbers, whose quotient is rounded to a whole one only if it is one: `//` takes fifteen times as long
@@ -129,7 +138,9 @@ class Lattice:
         share = weight.reshape(turns, w)
         mean = np.einsum("qr,qrk->rk", share, g) / share.sum(axis=0)[:, None]
         g += mean.mean(axis=0) - mean
-        out[self.shown :] = missing[0] if self.unseen and len(missing) else 0.0
+        if self.unseen:
+            unknown = missing[0] if len(missing) else 0.0
+            out[self.shown] = (self.window * unknown - self.central @ out[: self.shown]) / self.unseen
         return out[: self.drawn.size]
 
     def corrected(self, v: Array, law: Array) -> Array:

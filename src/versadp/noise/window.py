@@ -10,9 +10,10 @@ noise is needed for many columns than their windows ask for. It is exact in whol
 the middle of the window that z begins, so that a kept number is off by at most half a window, evenly. A category, and
 any column with w = 1, is randomised response.
 
-**Missing**, where it is private, is one more lattice point, m + w, with a window of its own behind all the others: the
-outputs m + w to m + 2w - 1, all of them released as missing. For a category that is one more level. Redrawn, it has the
-weight of w outputs: with less its own ratio would be the worst, with more that of values, and fewer would be kept.
+**Missing**, where it is private, is one more lattice point, m + w, and s <= w more outputs, m + w to m + w + s - 1, all
+of them released as missing. A kept missing value is even on w outputs as all others are: these s, and the `w - s` in
+the middle of those of numbers. So a column has `m + w + s` outputs, and the fewer they are, the more records are kept
+(`docs/decisions/0008-missing-values.md`). For a category s = w = 1: missing is one more level.
 
 **What it is not**: noise that makes near values look alike. A kept record shows the truth up to its window.
 
@@ -24,8 +25,10 @@ the doubly random correction once more. On a lattice, with z = r + q w,
 
     g(z) = v(r) - D + w Σ_{i<q} (v(r + i w + 1) - v(r + i w)),      D = mean_{r<w} v(r) - v(0),
 
-has these averages (differences telescope), and is v itself shifted by half a window where v is linear. On the window
-of a missing value g is v(missing).
+has these averages (differences telescope), and is v itself shifted by half a window where v is linear. Where a value is
+shown as missing,
+
+    g(missing) = (w v(missing) - Σ of g over the w - s outputs in the middle)/s.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -47,12 +50,12 @@ from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
-from versadp.noise.window_design import best_window, mean_variance
+from versadp.noise.window_design import Size, best_share, best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+WHOLE_WINDOW = "window"  # a missing value has as many outputs as a window
 FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1
 FINEST = 2**18  # outputs of a column that are written out one by one
@@ -88,6 +92,9 @@ class Window(Spec):
         How many lattice points the window of a number has; by rule (`window_design.py`).
     delta : float
         0 is pure epsilon; a larger one keeps more records.
+    missing : int or mapping of column to int, or "window", optional
+        Places of a missing value of each number whose values may be missing, at most its window; "window" is as many
+        as its window has; by rule, what costs least (`window_design.py`).
 
     Examples
     --------
@@ -102,7 +109,18 @@ class Window(Spec):
     cells: int | Mapping[str, int] | None = None
     window: int | Mapping[str, int] | None = None
     delta: float = 0.0
+    missing: int | Mapping[str, int] | str | None = None
     name: ClassVar[str] = "window"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers; without the places of missing values where these are as many as their windows have."""
+        out = super().to_dict()
+        return out if hasattr(self.missing, "keys") else {name: out[name] for name in out if name != "missing"}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        return super().from_dict({"missing": WHOLE_WINDOW} | dict(data))
 
     def telling(self) -> tuple[str, ...]:
         """Return what says how much is kept: lattices and windows are many numbers."""
@@ -119,13 +137,14 @@ class Window(Spec):
         cells, window = (
             _whole(what, value, numbers) for what, value in (("cells", self.cells), ("window", self.window))
         )
+        hiding = [name for name, column in numbers.items() if column.nullable is True]
+        size = Size(len(numbers), len(hiding), math.prod(column.outcomes for column in levels.values()))
         if numbers and (cells is None or window is None):
-            combinations = math.prod(column.outcomes for column in levels.values())
-            missing = sum(column.nullable is True for column in numbers.values())
-            c = best_window(len(numbers), epsilon, combinations, delta, nullable=missing)
+            c = best_window(size, epsilon, delta, shared=self.missing != WHOLE_WINDOW)
             fine = max(1, round(FINE / c))
             cells = cells or {name: column.steps or fine for name, column in numbers.items()}
             window = window or {name: _points(c * cells[name], column) for name, column in numbers.items()}
+        unseen = _unseen(self.missing, hiding, cells or {}, window or {}, partial(best_share, size, epsilon, delta))
         bounds = {name: (column.lower, column.upper) for name, column in numbers.items()}
         bounds |= {name: (0.0, len(column.levels) - 1.0) for name, column in levels.items()}
         last = (cells or {}) | {name: len(column.levels) - 1 for name, column in levels.items()}
@@ -143,6 +162,7 @@ class Window(Spec):
             epsilon,
             delta,
             nulls=tuple(nulls[name] for name in columns),
+            unseen=tuple(unseen.get(name, int(nulls[name] is True)) for name in columns),
         )
 
 
@@ -160,8 +180,38 @@ def _points(wanted: float, column: Bounded) -> int:
     return max(1, 2 * round((wanted - 1) / 2) + 1 if isinstance(column, Dates) else round(wanted))
 
 
-def _whole(what: str, value: Any, numbers: Mapping[str, Bounded]) -> dict[str, int] | None:
-    """Return one whole number a column, from one for all or a mapping."""
+def _unseen(
+    given: Any,
+    hiding: Collection[str],
+    cells: Mapping[str, int],
+    window: Mapping[str, int],
+    rule: Callable[[float], float],
+) -> dict[str, int]:
+    """Return how many outputs show a missing value of each number in `hiding`.
+
+    As few as its rule says, in the middle of the outputs of numbers: their number is even or odd as that of cells is,
+    unless it is the window's.
+    """
+    if isinstance(given, str) and given != WHOLE_WINDOW:
+        raise ParameterError(f"missing is not {given!r}", hint=f"a whole number per column, or {WHOLE_WINDOW!r}")
+    if not hiding or given == WHOLE_WINDOW:
+        return {name: window[name] for name in hiding}
+    places = _whole("missing", given, hiding)
+    if places is None:
+        width = math.exp(math.fsum(math.log(window[name] / cells[name]) for name in window) / len(window))
+        wanted = {name: max(1, round(rule(width) * window[name])) for name in hiding}
+        places = {name: min(s + (s + cells[name]) % 2, window[name]) for name, s in wanted.items()}
+    for name, s in places.items():
+        if s > window[name] or (s < window[name] and (s + cells[name]) % 2):
+            raise ParameterError(
+                f"a missing value of {name!r} cannot have {s} places",
+                hint=f"{window[name]}, or fewer that are {'odd' if cells[name] % 2 else 'even'} as its cells are",
+            )
+    return places
+
+
+def _whole(what: str, value: Any, numbers: Collection[str]) -> dict[str, int] | None:
+    """Return one whole number per column, from one for all or a mapping."""
     if value is None:
         return None
     given = value if hasattr(value, "keys") else dict.fromkeys(numbers, value)
@@ -170,6 +220,13 @@ def _whole(what: str, value: Any, numbers: Mapping[str, Bounded]) -> dict[str, i
             f"{what} must name just the numbers of the block: {', '.join(numbers) or 'there are none'}"
         )
     return {name: inputs.whole(f"{what} of {name!r}", given[name], 1) for name in numbers}
+
+
+def _also_missing(unseen: int, window: int) -> str:
+    """Return what a kept record shows of a missing value, in words."""
+    if not unseen:
+        return ""
+    return " or that it is missing" + (f" ({100 * unseen / window:.2g}% of the time)" if unseen < window else "")
 
 
 @dataclass(frozen=True)
@@ -189,6 +246,8 @@ class WindowBlock(Block):
         Whether each column's values may be missing, and who sees it; by default none may.
     coin : int, optional
         How many of 2^64 words keep a record; of a part of a window that is the whole's, else it follows from epsilon.
+    unseen : tuple of int
+        How many outputs show a missing value of each column; by default as many as its window has.
 
     Examples
     --------
@@ -206,9 +265,12 @@ class WindowBlock(Block):
     delta: float = 0.0
     nulls: tuple[Nullable, ...] = ()
     coin: int | None = None
+    unseen: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
+        hidden = zip(self.window, self.nulls, strict=True)
+        object.__setattr__(self, "unseen", self.unseen or tuple(w if null is True else 0 for w, null in hidden))
         if max(self.outputs) > MOST:
             raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
         with np.errstate(over="ignore"):
@@ -224,14 +286,26 @@ class WindowBlock(Block):
         """The spec it was made from, with lattice and window."""
         numbers = [j for j, flag in enumerate(self.category) if not flag]
         cells, window = ({self.columns[j]: each[j] for j in numbers} for each in (self.last, self.window))
-        return Window(self.epsilon, cells or None, window or None, self.delta)
+        missing = {self.columns[j]: self.unseen[j] for j in numbers if self.nulls[j] is True}
+        shared = any(places < window[name] for name, places in missing.items())
+        return Window(self.epsilon, cells or None, window or None, self.delta, missing if shared else WHOLE_WINDOW)
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
-        """Possible outputs of each column, a window of them for what is missing."""
-        return tuple(
-            m + w * (2 if null is True else 1) for m, w, null in zip(self.last, self.window, self.nulls, strict=True)
-        )
+        """Possible outputs of each column, those that show a missing value included."""
+        return tuple(m + w + s for m, w, s in zip(self.last, self.window, self.unseen, strict=True))
+
+    @cached_property
+    def central(self) -> tuple[tuple[int, int], ...]:
+        """First of the outputs of numbers that a kept missing value may have, and the one behind them, per column."""
+        sizes = zip(self.last, self.window, self.unseen, strict=True)
+        return tuple(((m + s) // 2, (m + s) // 2 + (w - s)) if s else (0, 0) for m, w, s in sizes)
+
+    def holds(self, places: Array, first: Array) -> NDArray[np.bool_]:
+        """Return whether outputs are among those of a kept record whose content is `first`; NaN is in none."""
+        low, high = (np.array(ends)[:, None] for ends in zip(*self.central, strict=True))
+        beyond = (first == self.missing_place) & (places >= low) & (places < high)
+        return np.asarray(((places >= first) & (places < first + np.array(self.window)[:, None])) | beyond)
 
     @property
     def share(self) -> float:
@@ -315,6 +389,9 @@ class WindowBlock(Block):
 
         unseen = np.isnan(content) if self.nullable else None  # publicly missing, whatever is drawn
         keep_or_redraw(words, np.uint64(self.threshold), np.array(self.window), np.array(self.outputs), content)
+        for z, (first, behind), n in zip(content, self.central, self.outputs, strict=True):
+            if first < behind:  # a kept missing value beyond its own outputs
+                np.subtract(z, n - first, out=z, where=z >= n)
         if unseen is not None:
             content[unseen] = np.nan
 
@@ -373,7 +450,7 @@ class WindowBlock(Block):
                 )
         seen = self.seen_places(released)
         for j, name in enumerate(self.columns):
-            last = self.window[j] if self.nulls[j] is True else 1
+            last = max(self.unseen[j], 1)
             known = seen[j][~np.isnan(seen[j])]
             refuse_unnoised(name, known, self.outputs[j], self.keep, last=last, tests=len(self.columns))
 
@@ -431,8 +508,8 @@ class WindowBlock(Block):
         count = "" if rows is None else f" (about {self.keep * rows:,.0f} of {rows:,})"
         within = {name: f"within ±{brief(far, 3)}" for name, far in self.reach().items() if far}
         shown = [
-            f"{name} {within.get(name, 'as it is')}" + " or that it is missing" * (null is True)
-            for name, null in zip(self.columns, self.nulls, strict=True)
+            f"{name} {within.get(name, 'as it is')}" + _also_missing(s, w)
+            for name, s, w in zip(self.columns, self.unseen, self.window, strict=True)
         ]
         kept = f"With probability {100 * self.keep:.3g}%{count} a record shows the truth up to a window"
         return [
@@ -545,7 +622,7 @@ class WindowBlock(Block):
         if not self.kept or self.outputs[j] > FINEST:
             return None
         m, w = self.last[j], self.window[j]
-        return Lattice(self.bounds[j][0], float(self.step[j]), m, w, self.keep, self.outputs[j] - m - w)
+        return Lattice(self.bounds[j][0], float(self.step[j]), m, w, self.keep, self.unseen[j])
 
     def point_count(self, how: How) -> int:
         """Return the points of the released record and of its draws; or all outputs, if they are few."""
@@ -592,13 +669,19 @@ class WindowBlock(Block):
         """Return `keep Π overlap/(cell * w) + (1 - keep) Π 1/outputs`.
 
         An output stands for the w values around it, each from half a step below to half a step above, so that the share
-        of a cell that may have led to it is the overlap of two intervals, exactly.
+        of a cell that may have led to it is the overlap of two intervals, exactly. A cell whose ends are NaN is a
+        missing value.
         """
         kept, drawn = np.ones((seen.shape[1], low.shape[1])), 1.0
         for j, z, start, end in zip(map(self.columns.index, columns), seen, low, high, strict=True):
             half = self.window[j] * self.step[j] / 2
             overlap = np.minimum(z[:, None] + half, end) - np.maximum(z[:, None] - half, start)
-            kept *= np.clip(overlap, 0.0, None) / ((end - start) * self.window[j])
+            share = np.clip(overlap, 0.0, None) / (end - start)
+            if np.isnan(start).any():
+                first, behind = self.central[j]
+                place = np.rint((z - self.bounds[j][0]) / self.step[j] + (self.window[j] - 1) / 2)
+                share[:, np.isnan(start)] = ((place >= first) & (place < behind))[:, None]
+            kept *= share / self.window[j]
             drawn /= self.outputs[j]
         kept *= self.keep
         kept += (1 - self.keep) * drawn

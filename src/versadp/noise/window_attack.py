@@ -31,7 +31,7 @@ def log_ratio(block: WindowBlock, seen: Array, null: Array, other: Array) -> Arr
     for record in (null, other):
         first = record[:, None].copy()
         block.to_content(first)
-        inside.append(((places >= first) & (places < first + np.array(block.window)[:, None])).all(axis=0))
+        inside.append(block.holds(places, first).all(axis=0))
     return np.asarray(step * (inside[1].astype(float) - inside[0].astype(float)))
 
 
@@ -69,11 +69,23 @@ def ranks(block: WindowBlock, seen: Array, truth: Array, rng: np.random.Generato
     ends = np.add(block.last, block.window)[:, None]
     value = (again == seen) & (places >= 0) & (places < ends) & ~np.isnan(content)
     unknown = np.isnan(seen) & (private | np.isnan(content))
-    # what is missing stands for a window of outputs
-    drawn = ends + np.floor(rng.random(places.shape) * np.array(block.window)[:, None])
+    # what is missing stands for several outputs
+    drawn = ends + np.floor(rng.random(places.shape) * np.array(block.unseen)[:, None])
     places = np.where(np.isnan(seen) & private, drawn, places)
+    for j, (low, high) in enumerate(block.central):
+        if low < high:
+            _reorder_missing(places[j], content[j], (low, high), block.outputs[j], block.missing_place[j])
     sizes = np.array(block.window), np.array(block.outputs)
     found = keep_or_redraw_ranks(places, content, *sizes, keep=block.keep, rng=rng)
     found[:, ~(value | unknown).all(axis=0)] = np.nan
     names = [f"whether {' + '.join(block.columns)} is kept", *(f"place of {name}" for name in block.columns)]
     return dict(zip(names, found, strict=True))
+
+
+def _reorder_missing(places: Array, content: Array, central: tuple[int, int], outputs: int, missing: Array) -> None:
+    """Renumber the outputs of records whose value is missing so that those of a kept one are the last, in place."""
+    low, high = central
+    gone = content == missing
+    moved = np.where(places < low, places, np.where(places < high, outputs - high + places, places - (high - low)))
+    np.copyto(places, moved, where=gone)
+    content[gone] -= high - low

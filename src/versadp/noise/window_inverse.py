@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.noise.block import Stratum
-from versadp.noise.complete import lattices
+from versadp.noise.complete import hidden_weight, lattices, patterns
 from versadp.noise.points import Points, product
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from versadp.noise.points import How
@@ -32,7 +34,7 @@ def strata(block: WindowBlock, released: Array) -> list[Stratum]:
 
         psi[1{level = l} v](z) = 1{z_c = l} g(z)/kappa + (1 - 1/kappa) (share of l) mean of g over all outputs
 
-    and the same with "no number is missing" in the place of a level.
+    and the same with "no number is missing" in the place of a level (`complete.py`).
     """
     seen, numbers = block.seen_places(released), block.numbers_alone
     kept, drawn = np.full(released.shape[1], 1 / block.keep), np.full(released.shape[1], 1 - 1 / block.keep)
@@ -40,12 +42,13 @@ def strata(block: WindowBlock, released: Array) -> list[Stratum]:
     for j, (name, m, w, n) in enumerate(zip(block.columns, block.last, block.window, block.outputs, strict=True)):
         known = ~np.isnan(seen[j])
         if not flags[j]:
-            kept *= known & (seen[j] < m + w)
-            drawn *= known * (m + w) / n
+            kept *= known
+            drawn *= known * ((n - w) / n if block.unseen[j] else 1.0)
             continue
         # of each level: who shows it, and which share of the redrawn does
         shown = [(name, level, seen[j] == level, known / n) for level in range(n)]
         each.append(shown if known.all() else [*shown, (name, m + 1, ~known, ~known)])
+    alike = [] if numbers is None else list(_alike(numbers, released[~flags]))
     out = []
     for combination in itertools.product(*each):
         levels = {name: level for name, level, _, _ in combination}
@@ -56,8 +59,18 @@ def strata(block: WindowBlock, released: Array) -> list[Stratum]:
         elif not each and not block.nullable:
             out.append(Stratum(levels, np.ones_like(here), numbers))
         else:
-            out += [Stratum(levels, here, lattices(numbers, 1.0)), Stratum(levels, share, lattices(numbers, 0.0))]
+            out += [Stratum(levels, here * weight, lattices(numbers, 1.0, gone)) for gone, weight in alike]
+            out.append(Stratum(levels, share, lattices(numbers, 0.0)))
     return out
+
+
+def _alike(numbers: WindowBlock, released: Array) -> Iterator[tuple[tuple[bool, ...], Array]]:
+    """Yield each pattern of missing numbers, and what kept records with it weigh; those that weigh 0 are left out."""
+    which, found, _ = patterns(numbers, released)
+    for number, gone in enumerate(found):
+        weight = hidden_weight(numbers, gone)
+        if weight:
+            yield gone, weight * (which == number)
 
 
 def point_count(block: WindowBlock, how: How) -> int:
@@ -65,7 +78,8 @@ def point_count(block: WindowBlock, how: How) -> int:
     if _are_few(block, how):
         return math.prod(block.outputs)
     return (1 + how.draws) * math.prod(
-        1 if w == 1 else 4 + 2 * ((m + w) // w) for m, w in zip(block.last, block.window, strict=True)
+        1 if w == 1 else 4 + (0 < s < w) + 2 * ((m + w) // w)
+        for m, w, s in zip(block.last, block.window, block.unseen, strict=True)
     )
 
 
@@ -116,8 +130,15 @@ def window_points(block: WindowBlock, j: int, z: Array, rng: np.random.Generator
     if w == 1:
         return Points(numbers, {block.columns[j]: np.where(unknown, np.nan, low + step * z)}, np.ones(z.size))
     # the mean of the first window, drawn: it is needed in expectation only; for who is missing too (`Block.points`)
-    mean = np.floor(rng.random(z.size) * w)[~unknown]
-    lost, numbers, z = numbers[unknown], numbers[~unknown], z[~unknown]
+    mean = np.floor(rng.random(z.size) * w)
+    lost, weight_lost, times = numbers[unknown], np.ones(int(unknown.sum())), np.ones(z.size)
+    (first, behind), s = block.central[j], block.unseen[j]
+    if first < behind:  # w v(missing) less the outputs in the middle, one of which is drawn
+        middle = first + np.floor(rng.random(z.size) * (behind - first))
+        z, times = np.where(unknown, middle, z), np.where(unknown, -(w - s) / s, 1.0)
+        weight_lost *= w / s
+    else:
+        numbers, z, mean, times = numbers[~unknown], z[~unknown], mean[~unknown], times[~unknown]
     q, r = np.divmod(z.astype(np.int64), w)
     count = q.astype(np.int64)
     owner = np.repeat(numbers, count)
@@ -126,7 +147,7 @@ def window_points(block: WindowBlock, j: int, z: Array, rng: np.random.Generator
     # points beyond the lattice stand for a constant: v has the value of its last point there
     place = np.concatenate([r, np.zeros(z.size), mean, at + 1, at, np.full(lost.size, np.nan)])
     place = np.minimum(place, block.last[j])
-    ones, wide = np.ones(z.size), np.full(owner.size, float(w))
-    weight = np.concatenate([ones, ones, -ones, wide, -wide, np.ones(lost.size)])
+    wide = w * np.repeat(times, count)
+    weight = np.concatenate([times, times, -times, wide, -wide, weight_lost])
     order = np.argsort(record, kind="stable")
     return Points(record[order], {block.columns[j]: low + step * place[order]}, weight[order])

@@ -1,7 +1,8 @@
 """The law of a window in whole numbers: a coin, and uniform draws from words of 64 bits.
 
-A column has a lattice of `m + 1` points, a window of w of them, and `m + w` outputs; `m + 2w` if values may be missing,
-which is the lattice point `m + w`: its window holds the last w outputs, which no value's does. One coin for the whole
+A column has a lattice of `m + 1` points, a window of w of them, and `m + w` outputs; `m + w + s` if values may be
+missing, which is the lattice point `m + w`: its set of w outputs is the last s, which no value's window has, and the
+`w - s` in the middle of the others. A word draws one of w of them as it does one of a window. One coin for the whole
 block: kept records move to a place in their window, others to any output, each column uniformly. With N = 2^64 and a
 coin that keeps `T` of N words,
 

@@ -203,6 +203,8 @@ class Mechanism:
             return cls._old(1, schema, *(data[name] for name in names))
         if not isinstance(data["blocks"], list) or not all(isinstance(block, Mapping) for block in data["blocks"]):
             raise ParameterError("a mechanism has a list of blocks")
+        if version < 4 and any("missing" in block for block in data["blocks"]):
+            raise ParameterError("places of missing values came with version 4 of a mechanism")
         specs = [spec_from_dict(_without_derived(block) if version >= 4 else block) for block in data["blocks"]]
         if len({columns for _, columns in specs}) < len(specs):
             raise ParameterError("a mechanism has one block for each of its columns")
@@ -227,6 +229,8 @@ class Mechanism:
         if version < 4 and self._schema.rows_per_person > 1:
             raise ParameterError("several rows per person need a mechanism of version 4", hint="leave it in version 4")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
+        if version < 4 and any("missing" in spec.to_dict() for spec in noise.values()):
+            raise ParameterError("places of missing values need a mechanism of version 4", hint="leave it in version 4")
         if version == 1 and list(noise.items()) != spelled(self._schema, self.scale, self.exact_rate, self.keep):
             raise ParameterError("version 1 knows zero-inflated noise on all numbers and response on categories only")
         target = self._target if version > 1 else None

@@ -11,9 +11,9 @@ from typing import Any
 from versadp.errors import SchemaError
 
 COLUMNS: dict[str, dict[str, Any]] = {
-    "bounded": {"spacing": "linear", "missing": "window", "effective": None},
-    "dates": {"missing": "window", "effective": None},
-    "categorical": {"missing": "window", "merged": None},
+    "bounded": {"spacing": "linear", "effective": None},
+    "dates": {"effective": None},
+    "categorical": {"merged": None},
     "public": {"lower": None, "upper": None, "levels": None},
 }
 
