@@ -8,6 +8,7 @@ costs.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 ID_BYTES = 32
 TEXT_CHARACTERS = 200  # of a public text without levels
-EXACT = 2**53  # largest size of a public number: beyond it whole numbers of JSON are not exact
+EXACT = 2**53  # largest size of a whole-number level: beyond it not every client reads it exactly
 MISSING = -1  # place of a publicly missing value
 WRONG = -2
 KINDS = ("number", "text", "truth")
@@ -103,7 +104,7 @@ class PublicKind:
             values = pa.array(self.levels, self.type).take(pa.array(np.maximum(places, 0)))
             return values, fits
         if self.kind == "number":
-            numbers = np.array([v if _is_number(v) else np.nan for v in column], np.float64) + 0.0  # no -0.0
+            numbers = np.array([_number(v) for v in column], np.float64) + 0.0  # no -0.0
             fits = ~np.isnan(numbers)
             numbers[~fits] = 0.0
             return pa.array(numbers), fits
@@ -267,8 +268,15 @@ def _bits(column: pa.Array) -> Keys:
     return np.asarray(filled.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64))
 
 
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and -EXACT <= value <= EXACT  # type: ignore[operator] # NaN is in no interval
+def _number(value: object) -> float:
+    """Return a public number as a double, as all clients have it; NaN for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return math.nan
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def _is_text(value: object) -> bool:
