@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from versadp import engine, errors, losses, noise, privacy
+    from versadp import devices, engine, errors, losses, noise, privacy
     from versadp.auditing.audit import audit
     from versadp.describing.describe import describe
     from versadp.fitting.bootstrap import bootstrap
@@ -99,7 +99,7 @@ _HOME = {
     "summary_col": "versadp.inference",
     "update": "versadp.fitting.update",
 }
-_ROOMS = ("engine", "errors", "losses", "noise", "privacy")
+_ROOMS = ("devices", "engine", "errors", "losses", "noise", "privacy")
 
 __all__ = [
     "Bounded",
@@ -127,6 +127,7 @@ __all__ = [
     "corrected_score",
     "corrected_scorer",
     "describe",
+    "devices",
     "dossier",
     "draft_schema",
     "engine",

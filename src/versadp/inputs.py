@@ -152,6 +152,21 @@ def whole(
     return int(value)
 
 
+def is_encodable(value: str) -> bool:
+    r"""Return True if text can be written as UTF-8, which half of a surrogate pair cannot.
+
+    Examples
+    --------
+    >>> is_encodable("é"), is_encodable("\ud800")
+    (True, False)
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def file_bytes(path: str | Path, most: int) -> bytes:
     """Return the bytes of an ordinary file of at most so many; a pipe, a device or more is an OSError, at once.
 

@@ -218,6 +218,30 @@ def test_repeated_json_names_are_refused():
         vdp.Mechanism.from_json(BASE.to_json().replace('"lower": 18.0', '"lower": 17.0, "lower": 18.0'))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('"version": 4', '"version": 4.0'),
+        ('"lower": 18.0', f'"lower": {"9" * 5000}'),
+        ('"step": 1.0', '"step": 1e-320'),
+    ],
+    ids=["version as a float", "thousands of digits", "a step that vanishes"],
+)
+def test_json_that_readers_take_differently_is_refused(change):
+    with pytest.raises(vdp.errors.VersadpError):
+        vdp.Mechanism.from_json(BASE.to_json().replace(*change))
+
+
+def test_half_a_character_is_refused_without_showing_it():
+    with pytest.raises(ParameterError, match="half a character"):
+        vdp.Mechanism(vdp.Schema({"c": vdp.Categorical(["a", "\ud800"])}), keep=0.5)
+    with pytest.raises(ParameterError, match="context"):
+        BASE.privatize({"age": 41, "income": 3e4}, key=KEY, context="\ud800")
+    with pytest.raises(vdp.errors.DataError, match="half of a Unicode character") as caught:
+        MIXED.privatize(mixed(pid="secret\ud800"), key=KEY)
+    assert "secret" not in str(caught.value)
+
+
 def test_names_and_levels_that_are_not_nfc_are_refused():
     for columns, id_ in (
         ({"e\u0301": vdp.Bounded(0, 1)}, None),

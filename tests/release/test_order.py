@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -479,3 +480,15 @@ def test_windows_with_a_delta_meet_it_as_it_is_reported(epsilon, delta, unit):
     schema = vdp.Schema({"a": vdp.Bounded(0, 1), "b": vdp.Bounded(0, 1), "c": vdp.Categorical(["x", "y"])})
     mech = vdp.calibrate(schema, epsilon=epsilon, delta=delta, noise="window", unit=unit)
     assert delta * (1 - 1e-5) <= mech.privacy(unit).delta(epsilon) <= delta
+
+
+def test_hashes_are_the_same_with_and_without_the_compiled_loop(monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = {"x": rng.normal(size=40_000), "y": rng.integers(-(2**63), 2**63 - 1, 40_000)}
+    import versadp.noise.kernel as compiled
+
+    with_loop = row_hash(columns)
+    monkeypatch.delitem(sys.modules, compiled.__name__)
+    without = row_hash(columns)
+    assert np.array_equal(with_loop, without)
+    assert len(np.unique(without)) == 40_000

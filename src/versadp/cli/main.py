@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "append": "versadp.cli.append:append",
     "audit": "versadp.cli.audit:audit",
+    "collect": "versadp.cli.collect:collect",
     "demo": "versadp.cli.demo:demo",
     "describe": "versadp.cli.describe:describe",
     "dossier": "versadp.cli.dossier:dossier",

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import InsecureWarning, KeyMaterialError, ParameterError, find_stacklevel
+from versadp.inputs import is_encodable
 from versadp.noise import Block, Spec, spec_from_dict
 from versadp.noise.settings import check_rate
 from versadp.privacy.target import Target
@@ -190,7 +191,8 @@ class Mechanism:
     @classmethod
     def from_dict(cls, data: Any) -> Mechanism:
         """Read what `to_dict` wrote."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") not in VERSIONS:
+        known = isinstance(data, Mapping) and data.get("format") == FORMAT
+        if not known or type(data.get("version")) is not int or data["version"] not in VERSIONS:
             raise ParameterError("this is not a mechanism, or one of a version that this versadp does not know")
         version: int = data["version"]
         names = ("scale", "exact_rate", "keep") if version == 1 else ("blocks", "target")
@@ -249,7 +251,9 @@ class Mechanism:
         """Read what `to_json` wrote."""
         try:
             data = json.loads(text, object_pairs_hook=_once)
-        except (json.JSONDecodeError, RecursionError, TypeError):
+        except ParameterError:
+            raise
+        except (ValueError, RecursionError, TypeError):  # ValueError also for whole numbers of thousands of digits
             raise ParameterError("the mechanism is not valid JSON") from None
         return cls.from_dict(data)
 
@@ -457,7 +461,10 @@ def _refuse_unnormalised(schema: Schema) -> None:
     names = [*schema.columns, *schema.omitted, *([] if schema.id is None else [schema.id])]
     levels = [level for name in schema.categorical for level in getattr(schema.columns[name], "levels", ())]
     for what, values in (("column names", names), ("levels", levels)):
-        if not all(unicodedata.is_normalized("NFC", value) for value in values if isinstance(value, str)):
+        texts = [value for value in values if isinstance(value, str)]
+        if not all(map(is_encodable, texts)):
+            raise ParameterError(f"{what} must be Unicode text, and one holds half a character", hint="write it anew")
+        if not all(unicodedata.is_normalized("NFC", value) for value in texts):
             raise ParameterError(
                 f"{what} must be in Unicode form NFC",
                 hint='normalise them in the schema and in the data: unicodedata.normalize("NFC", name)',

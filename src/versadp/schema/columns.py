@@ -68,7 +68,8 @@ class Bounded:
             )
         if self.step is not None:
             step = _number(self.step)
-            if not 0 < step <= self.width or abs(self.width / step - round(self.width / step)) > 1e-6:
+            steps = self.width / step if 0 < step <= self.width else math.inf
+            if not steps < math.inf or abs(steps - round(steps)) > 1e-6:
                 raise SchemaError("step must divide the width upper - lower", hint="e.g. Bounded(18, 90, step=1)")
             object.__setattr__(self, "step", step)
         _check_nullable(self.nullable)

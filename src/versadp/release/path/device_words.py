@@ -16,6 +16,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from versadp.errors import ParameterError
+from versadp.inputs import is_encodable
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def block_words(
 
 def check_context(context: object) -> str:
     """Return the name of a collector, if it can be one."""
-    if not isinstance(context, str) or not unicodedata.is_normalized("NFC", context):
+    if not isinstance(context, str) or not is_encodable(context) or not unicodedata.is_normalized("NFC", context):
         raise ParameterError("context must be text in Unicode form NFC", hint='e.g. context="clinic"')
     return context
 

@@ -66,8 +66,17 @@ class Layout:
 
     def add_noise(self, content: Array, words: NDArray[np.uint64]) -> None:
         """Add every block's noise in place, and turn whole numbers into what is released."""
+        self.move(content, words)
+        self.to_values(content)
+
+    def move(self, content: Array, words: NDArray[np.uint64]) -> None:
+        """Add every block's noise to whole numbers, in place."""
         for block, at, of_words in self.places:
             block.add_noise(content[at], words[of_words])
+
+    def to_values(self, content: Array) -> None:
+        """Turn whole numbers into what is released, in place."""
+        for block, at, _ in self.places:
             (block.to_fused_values if self._fused else block.to_values)(content[at])
 
 

@@ -14,6 +14,7 @@ and rows that share a hash are sorted by their keys, so that nothing is left to 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     Shown = Mapping[Any, pa.Array | pa.ChunkedArray]  # `Table.shown`
     Keys = NDArray[np.uint64]
 
+COMPILED = "versadp.noise.kernel"
+PIECE = 2**14  # rows that are hashed at a time, which stay in the cache
 MOST_GROUPS = 2**20  # of equal public values that are counted; with more of them, groups of one are assumed
 _COUNT = "count_all"
 _MISSING = np.uint64(0x6E756C6C6E756C6C)
@@ -109,15 +112,28 @@ def row_hash(columns: Columns) -> Keys:
     >>> bool(two[0] == row_hash({"age": np.array([41.5]), "region": pa.array(["n"])})[0])
     True
     """
-    from versadp.noise.kernel import mix
-
     hashes: Keys | None = None
     for column in columns.values():
         keys = _keys(column)
         hashes = np.zeros(len(keys), np.uint64) if hashes is None else hashes
-        mix(keys, hashes)
+        _mix(keys, hashes)
     assert hashes is not None
     return hashes
+
+
+def _mix(keys: Keys, hashes: Keys) -> None:
+    """Mix keys into hashes, by the compiled loop where it is loaded already: to load it takes 100 MB."""
+    if COMPILED in sys.modules:
+        sys.modules[COMPILED].mix(keys, hashes)
+        return
+    for start in range(0, len(keys), PIECE):
+        h = hashes[start : start + PIECE]
+        h ^= keys[start : start + PIECE]
+        h *= np.uint64(0x9E3779B97F4A7C15)
+        h ^= h >> np.uint64(32)
+        h *= np.uint64(0xD6E8FEB86659FD93)
+        h ^= h >> np.uint64(32)
+        h ^= np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_order(columns: Columns, hashes: Keys | None = None) -> NDArray[np.int64]:
@@ -215,6 +231,21 @@ class Alike:
         if self._total.num_rows > MOST_GROUPS:
             return min(rows, 1)
         return int(pc.min(self._total[_COUNT]).as_py())
+
+    def groups_below(self, least: int) -> pa.Table | None:
+        """Return the groups with fewer records, by number of the public column; None if there is no public column.
+
+        Examples
+        --------
+        >>> alike = Alike()
+        >>> alike.add([count_alike({"y": pa.array([0, 1, 1])})])
+        >>> alike.groups_below(2).to_pydict()
+        {'0': [0]}
+        """
+        if self._total is None:
+            return None
+        few = self._total.filter(pc.less(self._total[_COUNT], least))
+        return few.select([name for name in few.column_names if name != _COUNT])
 
 
 def order_of(public: Shown, rows: int) -> Order:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import DataError, ParameterError
+from versadp.inputs import is_encodable
 from versadp.noise.mac import Texts
 from versadp.noise.words import check_key, keystream
 from versadp.release.path.columns import EXACT_INTEGER, reads_blank_as_missing
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 
 def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes, context: str = "") -> dict[str, Any]:
     """Return the released record; see `Mechanism.privatize`."""
+    content, out = noised_content(mechanism, record, key, context)
+    schema, layout = mechanism.schema, mechanism.layout
+    layout.to_values(content)
+    for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
+        out[c] = _released(value, schema.columns[c])
+    return {c: out[c] for c in schema.columns}
+
+
+def noised_content(
+    mechanism: Mechanism, record: Mapping[str, Any], key: bytes, context: str = ""
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Return a record's whole numbers with noise, one per private column of the layout, and its public values."""
     if check_context(context) and mechanism.version < 4:
         raise ParameterError("a context needs a mechanism of version 4", hint="mech.in_version(4), which redraws noise")
     schema, layout = mechanism.schema, mechanism.layout
@@ -50,11 +63,8 @@ def privatize(mechanism: Mechanism, record: Mapping[str, Any], key: bytes, conte
 
     warn_outside(_outside(private, schema))
     content = layout.content(private)
-    layout.add_noise(content, _words(mechanism, content, name, check_key(key), context))
-
-    for c, value in zip(layout.columns, content[:, 0].tolist(), strict=True):
-        out[c] = _released(value, schema.columns[c])
-    return {c: out[c] for c in schema.columns}
+    layout.move(content, _words(mechanism, content, name, check_key(key), context))
+    return content, out
 
 
 def _name(value: Any, column: str) -> str:
@@ -65,6 +75,8 @@ def _name(value: Any, column: str) -> str:
             f"the id column {column!r} is missing, or is neither text nor a whole number",
             hint="give it; for a device with a key of its own a schema without an id will do",
         )
+    if not is_encodable(str(value)):
+        raise DataError(f"the id column {column!r} holds half of a Unicode character", hint="mend the id")
     return str(value)
 
 

@@ -1,0 +1,142 @@
+// Blocks of noise: a window or randomised response on some columns, in whole numbers.
+//
+// One coin per block. Kept, each column moves to a place in its window; else to any of its outputs, all alike. Randomised
+// response is a window of one place.
+
+import { join, text, u64 } from "./bytes.js";
+import type { Column } from "./columns.js";
+import { bad } from "./errors.js";
+import { fields, Json, Lexeme, list, number, whole } from "./json.js";
+import { responseThreshold, windowThreshold } from "./threshold.js";
+
+/** A place on a column's lattice; null where a value is publicly missing. */
+export type Place = number | null;
+
+export interface Part {
+  readonly column: Column;
+  readonly last: number;
+  readonly window: number;
+  readonly outputs: number;
+  readonly step: number;
+}
+
+export interface Block {
+  readonly noise: "window" | "response";
+  readonly parts: readonly Part[];
+  readonly threshold: bigint;
+  /** As the mechanism states them; for a response it follows from the threshold. */
+  readonly epsilon: number;
+  readonly delta: number;
+  readonly law: Uint8Array;
+}
+
+const MOST_OUTPUTS = 2 ** 31 - 1;
+const [LEAST_EPSILON, MOST_EPSILON] = [1e-4, 30];
+
+export function readBlock(entry: Json, columns: Map<string, Column>, used: Set<string>): Block {
+  const noise = entry instanceof Map ? entry.get("noise") : undefined;
+  if (noise === "zero-inflated") {
+    bad("zero-inflated noise would leave a report unchanged with the exact rate, which is delta: use windows");
+  }
+  if (noise !== "window" && noise !== "response") bad("unknown noise");
+  const needed = noise === "window" ? ["epsilon", "cells", "window", "delta"] : ["keep"];
+  const given = fields(entry, "a block", ["noise", "columns", "derived", ...needed]);
+  const own = list(given.get("columns"), "columns of a block").map((name) => {
+    const column = typeof name === "string" ? columns.get(name) : undefined;
+    if (!column || column.kind === "public" || column.kind === "omitted" || used.has(column.name)) {
+      return bad("each private column needs one block, and others none");
+    }
+    used.add(column.name);
+    return column;
+  });
+  if (!own.length) bad("a block needs columns");
+  return noise === "window" ? readWindow(given, own) : readResponse(given, own);
+}
+
+function readWindow(given: Map<string, Json>, columns: Column[]): Block {
+  const epsilon = number(given.get("epsilon"), "epsilon", LEAST_EPSILON, MOST_EPSILON);
+  const delta = number(given.get("delta"), "delta", 0, 1 - 2 ** -53);
+  const numbers = columns.filter((column) => column.kind !== "categorical").map((column) => column.name);
+  const [cells, window] = ["cells", "window"].map((what) => fields(given.get(what), what, numbers)) as [Map<string, Json>, Map<string, Json>];
+  const parts = columns.map((column) => {
+    if (column.kind === "categorical") return levelPart(column);
+    return numberPart(column, whole(cells.get(column.name), "cells", 1), whole(window.get(column.name), "window", 1));
+  });
+  const [lasts, windows, outputs] = [parts.map((part) => part.last), parts.map((part) => part.window), parts.map((part) => part.outputs)];
+  const threshold = windowThreshold(windows, outputs, epsilon, delta);
+  checkDerived(given, [["last", lasts], ["window", windows], ["outputs", outputs]], threshold);
+  const rows = parts.flatMap((part) => [u64(part.last), u64(part.window), u64(part.outputs)]);
+  return { noise: "window", parts, threshold, epsilon, delta, law: join(head("window", columns), u64(threshold), ...rows) };
+}
+
+function numberPart(column: Column, last: number, window: number): Part {
+  const outputs = last + window * (column.nullable === true ? 2 : 1);
+  const step = (column.upper - column.lower) / last;
+  if (outputs > MOST_OUTPUTS) bad("too many outputs");
+  return { column, last, window, outputs, step };
+}
+
+function levelPart(column: Column): Part {
+  const last = column.levels.length - 1;
+  return { column, last, window: 1, outputs: last + (column.nullable === true ? 2 : 1), step: 1 };
+}
+
+function readResponse(given: Map<string, Json>, columns: Column[]): Block {
+  const keep = number(given.get("keep"), "keep", 0, 1 - 2 ** -53);
+  const [column, ...others] = columns as [Column, ...Column[]];
+  if (others.length || column.kind !== "categorical") bad("a response needs one category");
+  const part = levelPart(column);
+  const threshold = responseThreshold(keep);
+  checkDerived(given, [["levels", part.outputs]], threshold);
+  const law = join(head("response", columns), u64(threshold), u64(part.outputs));
+  return { noise: "response", parts: [part], threshold, epsilon: 0, delta: 0, law };
+}
+
+function head(noise: string, columns: Column[]): Uint8Array {
+  return join(text(noise), u64(columns.length), ...columns.map((column) => column.law));
+}
+
+/** No threshold is above what epsilon allows: the integers that a mechanism states are computed anew. */
+function checkDerived(given: Map<string, Json>, sizes: [string, number | number[]][], threshold: bigint): void {
+  const stated = fields(given.get("derived"), "derived", ["threshold", ...sizes.map(([name]) => name)]);
+  const same = sizes.every(([name, value]) => written(stated.get(name)) === JSON.stringify(value));
+  if (!same || stated.get("threshold") !== String(threshold)) bad("derived numbers that the law does not give");
+}
+
+/** JSON of whole numbers and lists of them, as it was written. */
+function written(value: Json | undefined): string {
+  return value instanceof Lexeme ? value.text : `[${(Array.isArray(value) ? value : []).map(written)}]`;
+}
+
+/** Round to the nearest whole number, ties to even. */
+function nearest(x: number): number {
+  const below = Math.floor(x);
+  const rest = x - below;
+  return rest < 0.5 || (rest === 0.5 && below % 2 === 0) ? below : below + 1;
+}
+
+/** The place of a value before noise. Each operation is rounded by itself, in this order. */
+export function placeOf(value: number, part: Part): Place {
+  const { column, last, window, step } = part;
+  if (Number.isNaN(value)) return column.nullable === true ? last + window : null;
+  if (column.kind === "categorical") return value;
+  return nearest((Math.min(Math.max(value, column.lower), column.upper) - column.lower) / step);
+}
+
+export function isOutside(value: number, column: Column): boolean {
+  return column.kind !== "categorical" && (value < column.lower || value > column.upper);
+}
+
+/** How many words a block takes: the coin, and one per column. */
+export const wordCount = (block: Block): number => 1 + block.parts.length;
+
+/** Outputs of a block. Both places are computed whatever the coin says. */
+export function addNoise(block: Block, places: readonly Place[], words: readonly bigint[]): Place[] {
+  const kept = words[0]! < block.threshold;
+  return block.parts.map((part, j) => {
+    const [word, place] = [words[j + 1]!, places[j]!];
+    const near = Number((word * BigInt(part.window)) >> 64n) + (place ?? 0);
+    const far = Number((word * BigInt(part.outputs)) >> 64n);
+    return place === null ? null : kept ? near : far;
+  });
+}

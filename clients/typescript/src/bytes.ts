@@ -1,0 +1,44 @@
+// Typed bytes, on which words, fingerprints and ids depend: docs/format.md, "Words on a device".
+
+const UTF8 = new TextEncoder();
+
+export function join(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+function eight(write: (view: DataView) => void): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(8);
+  write(new DataView(out.buffer));
+  return out;
+}
+
+/** A whole number as 8 bytes, little-endian; a negative one as its two's complement. */
+export const u64 = (value: number | bigint): Uint8Array<ArrayBuffer> => eight((view) => view.setBigInt64(0, BigInt(value), true));
+
+/** A number as 8 bytes, IEEE 754 double, little-endian. */
+export const f64 = (value: number): Uint8Array<ArrayBuffer> => eight((view) => view.setFloat64(0, value, true));
+
+/** A text as its length in bytes and its UTF-8 bytes. */
+export function text(value: string): Uint8Array<ArrayBuffer> {
+  const data = UTF8.encode(value);
+  return join(u64(data.length), data);
+}
+
+export function hex(data: Uint8Array): string {
+  return Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function unhex(digits: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+/** True if a text is whole Unicode in form NFC: two texts that look alike are the same bytes. */
+export function isNormal(value: string): boolean {
+  return !/\p{Cs}/u.test(value) && value.normalize("NFC") === value;
+}

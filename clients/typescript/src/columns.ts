@@ -1,0 +1,123 @@
+// Columns as a schema declares them: their bytes in a law, and the values that a record may have in them.
+
+import { f64, isNormal, join, text, u64 } from "./bytes.js";
+import { bad, refuse } from "./errors.js";
+import { fields, Json, Lexeme, list, number, whole } from "./json.js";
+
+export type Level = string | number | boolean;
+type Kind = "bounded" | "dates" | "categorical" | "public" | "omitted";
+
+export interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Whether a value may be missing: never, privately, or so that everybody sees it. */
+  readonly nullable: boolean | "public";
+  readonly lower: number;
+  readonly upper: number;
+  /** Day 0 of a column of dates, counted from 1970-01-01. */
+  readonly first: number;
+  readonly levels: readonly Level[];
+  readonly law: Uint8Array;
+}
+
+const DAY = 86_400_000;
+const BOUNDS = ["lower", "upper"];
+const FIELDS = new Map<Json | undefined, string[]>([
+  ["bounded", BOUNDS],
+  ["dates", BOUNDS],
+  ["categorical", ["levels"]],
+  ["public", []],
+  ["omitted", []],
+]);
+// fields that later versions may use: each has one value that means nothing
+const NEUTRAL = new Map<string, Json>([["spacing", "linear"], ["missing", "window"]]);
+for (const field of ["effective", "merged", "levels", ...BOUNDS]) NEUTRAL.set(field, null);
+
+/** Days since 1970-01-01 of a date like "2026-11-30", NaN if it is none. */
+export function dayNumber(value: unknown): number {
+  const day = typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) && value > "0001" ? Date.parse(value) / DAY : NaN;
+  return day % 1 === 0 && new Date(day * DAY).toISOString().startsWith(value as string) ? day : NaN; // no 30th of February
+}
+
+export function readName(value: Json | undefined): string {
+  const name = typeof value === "string" ? value : "";
+  const printable = !/[\p{C}\p{Z}]/u.test(name.replaceAll(" ", ""));
+  if (!name || !printable || !isNormal(name)) bad("column names must be printable NFC text");
+  return name;
+}
+
+export function readColumn(entry: Json): Column {
+  const given = new Map(entry instanceof Map ? [...entry].filter(([field, value]) => NEUTRAL.get(field) !== value) : []);
+  const name = readName(given.get("name"));
+  const what = `column ${JSON.stringify(name)}`;
+  const kind = given.get("type");
+  const needed = FIELDS.get(kind) ?? bad(`${what}: unknown type`);
+  fields(given, what, ["name", "type", ...needed], needed.length ? ["nullable", ...(kind === "bounded" ? ["step"] : [])] : []);
+  const nullable = given.has("nullable") ? given.get("nullable") : false;
+  if (nullable !== true && nullable !== false && nullable !== "public") return bad(`${what}: unknown nullable`);
+  const head = join(text(name), u64(nullable === "public" ? 2 : Number(nullable)));
+  const column: Open<Column> = { name, kind: kind as Kind, nullable, lower: 0, upper: 0, first: 0, levels: [], law: head };
+  if (kind === "bounded") readBounds(column, given, what);
+  if (kind === "dates") readDates(column, given, what);
+  if (kind === "categorical") readLevels(column, given, what);
+  return column;
+}
+
+type Open<T> = { -readonly [name in keyof T]: T[name] };
+
+function readBounds(column: Open<Column>, given: Map<string, Json>, what: string): void {
+  column.lower = number(given.get("lower"), `${what}: lower`);
+  column.upper = number(given.get("upper"), `${what}: upper`);
+  const width = column.upper - column.lower;
+  if (!(width >= 1e-290 && width < Infinity)) bad(`${what}: lower must be below upper`);
+  const steps = given.has("step") ? width / number(given.get("step"), `${what}: step`, 0, width) : 1;
+  if (!(Math.abs(steps - Math.round(steps)) <= 1e-6)) bad(`${what}: step must divide the width`);
+  column.law = join(column.law, text("bounded"), f64(column.lower), f64(column.upper));
+}
+
+function readDates(column: Open<Column>, given: Map<string, Json>, what: string): void {
+  column.first = dayNumber(given.get("lower"));
+  column.upper = dayNumber(given.get("upper")) - column.first;
+  if (!(column.upper > 0)) bad(`${what}: dates must be like "2026-11-30"`);
+  column.law = join(column.law, text("dates"), text(given.get("lower") as string), u64(column.upper));
+}
+
+function readLevels(column: Open<Column>, given: Map<string, Json>, what: string): void {
+  const levels = list(given.get("levels"), `${what}: levels`).map((level): Level => {
+    if (level instanceof Lexeme) return whole(level, `a level of ${what}`);
+    if (typeof level === "boolean") return level;
+    return typeof level === "string" && isNormal(level) ? level : bad(`${what}: levels must be NFC text, whole numbers or true/false`);
+  });
+  const kinds = new Set(levels.map((level) => typeof level));
+  if (levels.length < 2 || kinds.size !== 1 || new Set(levels).size !== levels.length) {
+    bad(`${what}: levels must differ and be of one kind`);
+  }
+  const [first] = levels;
+  const kind = typeof first === "string" ? "text" : typeof first === "number" ? "whole" : "truth";
+  const coded = levels.map((level) => (typeof level === "string" ? text(level) : u64(Number(level))));
+  column.levels = levels;
+  column.law = join(column.law, text("categorical"), text(kind), u64(levels.length), ...coded);
+}
+
+/** A private value as a number (a level's number, days since the first); NaN if it is missing. */
+export function readValue(value: unknown, column: Column): number {
+  const { name, kind, nullable, lower, upper, first, levels } = column;
+  const wrong = (problem: string): never => refuse("record", `column ${JSON.stringify(name)} ${problem}`);
+  const blank = value === "" && typeof levels[0] === "string" && !levels.includes("");
+  if (value === null || value === undefined || Number.isNaN(value) || blank) return nullable ? NaN : wrong("is missing");
+  if (kind === "public") return checkPublic(value) ? 0 : wrong("needs a finite number, text or true/false");
+  if (kind === "categorical") {
+    const found = levels.indexOf(value as Level);
+    return found < 0 ? wrong("is none of its levels") : found;
+  }
+  if (kind === "dates") {
+    const day = dayNumber(value); // a Date has a time zone, and may be another day
+    return Number.isNaN(day) ? wrong('needs text like "2026-11-30"') : day - first;
+  }
+  const most = Math.max(2 ** 53, -lower, upper, lower, -upper);
+  return typeof value === "number" && Math.abs(value) <= most ? value : wrong("needs a finite number below 2^53");
+}
+
+function checkPublic(value: unknown): value is Level {
+  return typeof value === "string" ? !/\p{Cs}/u.test(value) : typeof value === "boolean" || Number.isFinite(value);
+}
