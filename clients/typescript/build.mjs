@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { build } from "esbuild";
 
 const INTERNAL =
-  /^(nullable|levels|law|omitted|blocks|columns|column|noise|parts|threshold|outputs|last|window|step|kind|lower|upper|first|epsilon|delta|fresh|mac|derived|contents|outside|text|marked)$/;
+  /^(nullable|levels|law|omitted|blocks|columns|column|noise|parts|threshold|outputs|last|window|hidden|step|kind|lower|upper|first|epsilon|delta|fresh|mac|derived|contents|outside|text|marked)$/;
 const MOST_BYTES = { index: 16_000, plain: 17_000 };
 
 const VECTORS = "../../src/versadp/devices/vectors-4.json";

@@ -5,7 +5,7 @@
 
 import { join, text, u64 } from "./bytes.js";
 import type { Column } from "./columns.js";
-import { bad } from "./errors.js";
+import { bad, quoted } from "./errors.js";
 import { fields, Json, Lexeme, list, number, whole } from "./json.js";
 import { responseThreshold, windowThreshold } from "./threshold.js";
 
@@ -16,6 +16,8 @@ export interface Part {
   readonly column: Column;
   readonly last: number;
   readonly window: number;
+  /** How many outputs show a value that is privately missing: at most a window of them, behind those of values. */
+  readonly hidden: number;
   readonly outputs: number;
   readonly step: number;
 }
@@ -39,8 +41,8 @@ export function readBlock(entry: Json, columns: Map<string, Column>, used: Set<s
     bad("zero-inflated noise would leave a report unchanged with the exact rate, which is delta: use windows");
   }
   if (noise !== "window" && noise !== "response") bad("unknown noise");
-  const needed = noise === "window" ? ["epsilon", "cells", "window", "delta"] : ["keep"];
-  const given = fields(entry, "a block", ["noise", "columns", "derived", ...needed]);
+  const [needed, optional] = noise === "window" ? [["epsilon", "cells", "window", "delta"], ["missing"]] : [["keep"], []];
+  const given = fields(entry, "a block", ["noise", "columns", "derived", ...needed], optional);
   const own = list(given.get("columns"), "columns of a block").map((name) => {
     const column = typeof name === "string" ? columns.get(name) : undefined;
     if (!column || column.kind === "public" || column.kind === "omitted" || used.has(column.name)) {
@@ -56,11 +58,16 @@ export function readBlock(entry: Json, columns: Map<string, Column>, used: Set<s
 function readWindow(given: Map<string, Json>, columns: Column[]): Block {
   const epsilon = number(given.get("epsilon"), "epsilon", LEAST_EPSILON, MOST_EPSILON);
   const delta = number(given.get("delta"), "delta", 0, 1 - 2 ** -53);
-  const numbers = columns.filter((column) => column.kind !== "categorical").map((column) => column.name);
-  const [cells, window] = ["cells", "window"].map((what) => fields(given.get(what), what, numbers)) as [Map<string, Json>, Map<string, Json>];
+  const numbers = columns.filter((column) => column.kind !== "categorical");
+  const sizes = (what: string, some = numbers): ((column: Column) => number) => {
+    const found = fields(given.get(what), what, some.map((column) => column.name));
+    return (column) => whole(found.get(column.name), what, 1);
+  };
+  const [cells, window] = [sizes("cells"), sizes("window")];
+  const missing = given.has("missing") ? sizes("missing", numbers.filter((column) => column.nullable === true)) : window;
   const parts = columns.map((column) => {
     if (column.kind === "categorical") return levelPart(column);
-    return numberPart(column, whole(cells.get(column.name), "cells", 1), whole(window.get(column.name), "window", 1));
+    return numberPart(column, cells(column), window(column), column.nullable === true ? missing(column) : 0);
   });
   const [lasts, windows, outputs] = [parts.map((part) => part.last), parts.map((part) => part.window), parts.map((part) => part.outputs)];
   const threshold = windowThreshold(windows, outputs, epsilon, delta);
@@ -69,16 +76,16 @@ function readWindow(given: Map<string, Json>, columns: Column[]): Block {
   return { noise: "window", parts, threshold, epsilon, delta, law: join(head("window", columns), u64(threshold), ...rows) };
 }
 
-function numberPart(column: Column, last: number, window: number): Part {
-  const outputs = last + window * (column.nullable === true ? 2 : 1);
+function numberPart(column: Column, last: number, window: number, hidden: number): Part {
+  const outputs = last + window + hidden;
   const step = (column.upper - column.lower) / last;
-  if (outputs > MOST_OUTPUTS) bad("too many outputs");
-  return { column, last, window, outputs, step };
+  if (outputs > MOST_OUTPUTS || hidden > window || (hidden && hidden < window && (hidden + last) % 2)) bad("impossible outputs");
+  return { column, last, window, hidden, outputs, step };
 }
 
 function levelPart(column: Column): Part {
-  const last = column.levels.length - 1;
-  return { column, last, window: 1, outputs: last + (column.nullable === true ? 2 : 1), step: 1 };
+  const [last, hidden] = [column.levels.length - 1, Number(column.nullable === true)];
+  return { column, last, window: 1, hidden, outputs: last + 1 + hidden, step: 1 };
 }
 
 function readResponse(given: Map<string, Json>, columns: Column[]): Block {
@@ -99,7 +106,7 @@ function head(noise: string, columns: Column[]): Uint8Array {
 /** No threshold is above what epsilon allows: the integers that a mechanism states are computed anew. */
 function checkDerived(given: Map<string, Json>, sizes: [string, number | number[]][], threshold: bigint): void {
   const stated = fields(given.get("derived"), "derived", ["threshold", ...sizes.map(([name]) => name)]);
-  const same = sizes.every(([name, value]) => written(stated.get(name)) === JSON.stringify(value));
+  const same = sizes.every(([name, value]) => written(stated.get(name)) === quoted(value));
   if (!same || stated.get("threshold") !== String(threshold)) bad("derived numbers that the law does not give");
 }
 
@@ -135,7 +142,9 @@ export function addNoise(block: Block, places: readonly Place[], words: readonly
   const kept = words[0]! < block.threshold;
   return block.parts.map((part, j) => {
     const [word, place] = [words[j + 1]!, places[j]!];
-    const near = Number((word * BigInt(part.window)) >> 64n) + (place ?? 0);
+    const moved = Number((word * BigInt(part.window)) >> 64n) + (place ?? 0);
+    // a kept missing value beyond its own outputs is shown in the middle of those of values
+    const near = moved < part.outputs ? moved : moved - part.outputs + Math.floor((part.last + part.hidden) / 2);
     const far = Number((word * BigInt(part.outputs)) >> 64n);
     return place === null ? null : kept ? near : far;
   });

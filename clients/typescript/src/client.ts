@@ -6,7 +6,7 @@
 import { addNoise, Block, isOutside, Place, placeOf, wordCount } from "./blocks.js";
 import { hex, join, text } from "./bytes.js";
 import { Level, readValue } from "./columns.js";
-import { bad, refuse } from "./errors.js";
+import { bad, refuse, quoted } from "./errors.js";
 import { checkContext, fingerprintBytes, Mechanism, readMechanism } from "./mechanism.js";
 import { statement } from "./statement.js";
 import type { Entry, Store } from "./stores.js";
@@ -69,8 +69,8 @@ function checkOptions(options: object, known: readonly string[]): void {
 export async function openClient<Key>(make: Primitives<Key>, mechanismJson: string, options: Options): Promise<Client> {
   checkOptions(options, OPTIONS);
   const { store, most, context = "", clamped = warn } = options;
-  if (!store?.update) refuse("options", "a store is needed, such as indexedDbStore()");
-  if (!Number.isSafeInteger(most) || most < 1) refuse("options", "most must be a whole number of reports");
+  if (!store?.update) refuse("options", "a store is needed");
+  if (!Number.isSafeInteger(most) || most < 1) refuse("options", "most must be a whole number");
   checkContext(context);
   const mechanism = readMechanism(mechanismJson);
   const fingerprint = hex(await make.hash(fingerprintBytes(mechanism, context)));
@@ -82,7 +82,7 @@ export async function openClient<Key>(make: Primitives<Key>, mechanismJson: stri
   const proposed: Entry = { version: 1, key: fresh, name: await named(await make.open(fresh)), most, spent: {}, rounds: {} };
   const device = await store.update((old = proposed) => ({ ...checkEntry(old), most: lowered(old.most, most) }));
   const key = await make.open(device.key);
-  if ((await named(key)) !== device.name) refuse("store", "the store holds another key");
+  if ((await named(key)) !== device.name) refuse("store", "the store has another key");
   const own = await Promise.all(mechanism.blocks.map(async (block) => make.derived(await make.mac(key, ownKeyBytes(context, block.law)))));
 
   /** Outputs of a block into `values`, and the mark of what they are about. */
@@ -102,13 +102,13 @@ export async function openClient<Key>(make: Primitives<Key>, mechanismJson: stri
     const marks = await Promise.all(mechanism.blocks.map((block, b) => answer(block, b, contents[b]!, values)));
     const id = await mac(key, text("versadp report"), text(fingerprint), text(round));
     const made: Report = { format: "versadp report", version: 1, mechanism: fingerprint, round, id, values };
-    const place = JSON.stringify([context, round]);
+    const place = quoted([context, round]);
     let isNew = false;
     const { rounds } = await store.update((old) => {
       if (!old || checkEntry(old).name !== device.name) return refuse("store", "the store was emptied since: open it again");
       isNew = !Object.hasOwn(old.rounds, place);
       if (!isNew) return old; // answered before: the same report, whatever the record says now
-      return { ...old, spent: charged(old, marks), rounds: { ...old.rounds, [place]: JSON.stringify(made) } };
+      return { ...old, spent: charged(old, marks), rounds: { ...old.rounds, [place]: quoted(made) } };
     });
     const kept = JSON.parse(rounds[place]!) as Report;
     if (kept.mechanism !== fingerprint) refuse("round", "this round was answered under another mechanism");
@@ -123,10 +123,10 @@ export async function openClient<Key>(make: Primitives<Key>, mechanismJson: stri
 function charged(entry: Entry, marks: readonly Mark[]): Entry["spent"] {
   const spent = { ...entry.spent };
   for (const [names, mark] of marks) {
-    for (const place of names.map((name) => JSON.stringify(name))) {
+    for (const place of names.map((name) => quoted(name))) {
       const before = spent[place] ?? [];
       if (before.includes(mark)) continue;
-      if (before.length >= entry.most) refuse("spent", `column ${place} was in ${entry.most} different reports already: this device gives no more`);
+      if (before.length >= entry.most) refuse("spent", `column ${place} was in ${entry.most} different reports, and may be in no more`);
       spent[place] = [...before, mark];
     }
   }
@@ -140,7 +140,7 @@ function readRecord(record: unknown, mechanism: Mechanism): { contents: Place[][
   const names = mechanism.columns.map((column) => column.name);
   const lacks = names.filter((name) => !given.has(name));
   const more = [...given.keys()].filter((name) => !names.includes(name) && !mechanism.omitted.includes(name));
-  if (lacks.length + more.length) refuse("record", `the record lacks: ${lacks}; unknown: ${more}`);
+  if (lacks.length + more.length) refuse("record", `columns that the record lacks: ${lacks}; unknown: ${more}`);
   const outside: string[] = [];
   const values = Object.create(null) as Values; // so that a column may have any name
   for (const column of mechanism.columns) {

@@ -1,7 +1,7 @@
 // Columns as a schema declares them: their bytes in a law, and the values that a record may have in them.
 
 import { f64, isNormal, join, text, u64 } from "./bytes.js";
-import { bad, refuse } from "./errors.js";
+import { bad, refuse, quoted } from "./errors.js";
 import { fields, Json, Lexeme, list, number, whole } from "./json.js";
 
 export type Level = string | number | boolean;
@@ -30,7 +30,7 @@ const FIELDS = new Map<Json | undefined, string[]>([
   ["omitted", []],
 ]);
 // fields that later versions may use: each has one value that means nothing
-const NEUTRAL = new Map<string, Json>([["spacing", "linear"], ["missing", "window"]]);
+const NEUTRAL = new Map<string, Json>([["spacing", "linear"]]);
 for (const field of ["effective", "merged", "levels", ...BOUNDS]) NEUTRAL.set(field, null);
 
 /** Days since 1970-01-01 of a date like "2026-11-30", NaN if it is none. */
@@ -49,7 +49,7 @@ export function readName(value: Json | undefined): string {
 export function readColumn(entry: Json): Column {
   const given = new Map(entry instanceof Map ? [...entry].filter(([field, value]) => NEUTRAL.get(field) !== value) : []);
   const name = readName(given.get("name"));
-  const what = `column ${JSON.stringify(name)}`;
+  const what = `column ${quoted(name)}`;
   const kind = given.get("type");
   const needed = FIELDS.get(kind) ?? bad(`${what}: unknown type`);
   fields(given, what, ["name", "type", ...needed], needed.length ? ["nullable", ...(kind === "bounded" ? ["step"] : [])] : []);
@@ -57,9 +57,8 @@ export function readColumn(entry: Json): Column {
   if (nullable !== true && nullable !== false && nullable !== "public") return bad(`${what}: unknown nullable`);
   const head = join(text(name), u64(nullable === "public" ? 2 : Number(nullable)));
   const column: Open<Column> = { name, kind: kind as Kind, nullable, lower: 0, upper: 0, first: 0, levels: [], law: head };
-  if (kind === "bounded") readBounds(column, given, what);
-  if (kind === "dates") readDates(column, given, what);
-  if (kind === "categorical") readLevels(column, given, what);
+  const read = { bounded: readBounds, dates: readDates, categorical: readLevels }[kind as string];
+  read?.(column, given, what);
   return column;
 }
 
@@ -86,11 +85,11 @@ function readLevels(column: Open<Column>, given: Map<string, Json>, what: string
   const levels = list(given.get("levels"), `${what}: levels`).map((level): Level => {
     if (level instanceof Lexeme) return whole(level, `a level of ${what}`);
     if (typeof level === "boolean") return level;
-    return typeof level === "string" && isNormal(level) ? level : bad(`${what}: levels must be NFC text, whole numbers or true/false`);
+    return typeof level === "string" && isNormal(level) ? level : bad(`${what}: unknown level`);
   });
   const kinds = new Set(levels.map((level) => typeof level));
   if (levels.length < 2 || kinds.size !== 1 || new Set(levels).size !== levels.length) {
-    bad(`${what}: levels must differ and be of one kind`);
+    bad(`${what}: levels must differ, of one kind`);
   }
   const [first] = levels;
   const kind = typeof first === "string" ? "text" : typeof first === "number" ? "whole" : "truth";
@@ -102,7 +101,7 @@ function readLevels(column: Open<Column>, given: Map<string, Json>, what: string
 /** A private value as a number (a level's number, days since the first); NaN if it is missing. */
 export function readValue(value: unknown, column: Column): number {
   const { name, kind, nullable, lower, upper, first, levels } = column;
-  const wrong = (problem: string): never => refuse("record", `column ${JSON.stringify(name)} ${problem}`);
+  const wrong = (problem: string): never => refuse("record", `column ${quoted(name)} ${problem}`);
   const blank = value === "" && typeof levels[0] === "string" && !levels.includes("");
   if (value === null || value === undefined || Number.isNaN(value) || blank) return nullable ? NaN : wrong("is missing");
   if (kind === "public") return checkPublic(value) ? 0 : wrong("needs a finite number, text or true/false");

@@ -19,3 +19,6 @@ export function refuse(reason: Reason, message: string): never {
 
 /** Refuse a mechanism. */
 export const bad = (message: string): never => refuse("mechanism", message);
+
+/** JSON of a value, by a short name: it is used often, and this file is to be small. */
+export const quoted = (value: unknown): string => JSON.stringify(value);

@@ -24,7 +24,7 @@ export function readMechanism(source: unknown): Mechanism {
     bad(`unknown version`);
   }
   const schema = fields(given.get("schema"), "the schema", ["columns"], ["id", "rows_per_person"]);
-  if (schema.has("id")) bad("no id column on a device, which has a key of its own");
+  if (schema.has("id")) bad("a device needs no id column");
   const rows = schema.get("rows_per_person");
   if (schema.has("rows_per_person") && !(rows instanceof Lexeme && rows.text === "1")) bad("a device reports one row per person");
   const columns = new Map<string, Column>();
@@ -39,7 +39,7 @@ export function readMechanism(source: unknown): Mechanism {
   for (const column of released) {
     if (column.kind !== "public" && !used.has(column.name)) bad(`column without noise: ${column.name}`);
   }
-  if (!blocks.length) bad("there is nothing to protect");
+  if (!blocks.length) bad("nothing to protect");
   return { columns: released, omitted: all.filter((column) => column.kind === "omitted").map((column) => column.name), blocks };
 }
 

@@ -26,7 +26,7 @@ function blockLine(block: Block): string {
   );
   const but = block.delta ? `, but for a probability of ${up(block.delta)}` : "";
   return (
-    `- ${names.join(", ")}: true with probability ${kept}%, else drawn at random. Any two truths explain the answer ` +
+    `- ${names.join(", ")}: true with probability ${kept}%, else drawn at random. Any two truths explain it ` +
     `within a factor of ${up(Math.exp(epsilon))} (epsilon ${up(epsilon)}${but}).`
   );
 }
@@ -44,10 +44,10 @@ export function statement(mechanism: Mechanism, most: number): string {
   return [
     "What a report gives away:",
     ...lines,
-    `All private columns of a report together: ${figures(1)}.`,
-    `All reports of this device, at most ${most} different ones per column: ${figures(most)}.`,
-    "Equal values get equal answers for ever: sending them again gives away nothing more. That a value changed, or came",
-    "back, shows. A lost key (cleared storage, another browser), a second device and a changed law of a column (epsilon,",
-    "bounds, levels, name) draw fresh noise: each is a further report.",
+    `All private columns together: ${figures(1)}.`,
+    `All reports of this device, at most ${most} different per column: ${figures(most)}.`,
+    "Equal values get equal answers: sending them again gives away nothing more. That a value changed, or came back, shows.",
+    "A lost key (cleared storage, another browser), a second device and a changed law of a column draw fresh noise: each is",
+    "a further report.",
   ].join("\n");
 }

@@ -46,7 +46,7 @@ function locked<T>(name: string, work: () => Promise<T>): Promise<T> {
 }
 
 const failed = (error: DOMException | null): VersadpError =>
-  new VersadpError("store", `IndexedDB cannot be used: ${error?.name}`);
+  new VersadpError("store", `IndexedDB fails: ${error?.name}`);
 
 function opened(name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {

@@ -295,7 +295,7 @@ for (const entry of entries) {
     assert.match(said, /age \(give or take 17\): true with probability [0-9.]+%/);
     assert.match(said, /factor of 2\.72 \(epsilon 1\)/);
     assert.match(said, /together: epsilon 1\.7\./);
-    assert.match(said, /at most 12 different ones per column: epsilon 20\.[45]/);
+    assert.match(said, /at most 12 different per column: epsilon 20\.[45]/);
     assert.match(said, /second device/);
     const other = await open({ most: 1 }, mechanismOf("categories"));
     assert.match(other.statement(), /y: sent as it is, protected by nothing/);

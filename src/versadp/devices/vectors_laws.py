@@ -124,7 +124,7 @@ def laws() -> list[dict[str, Any]]:
 def _rewritten(mechanism: Mechanism) -> str:
     """Return the JSON as another program might write it: other order and numbers, reserved fields, lines."""
     data = mechanism.to_dict()
-    data["schema"]["columns"][0] |= {"spacing": "linear", "missing": "window", "effective": None}
+    data["schema"]["columns"][0] |= {"spacing": "linear", "effective": None}
     written = json.dumps(dict(sorted(data.items())), indent=1)
     return re.sub(r"(\d)\.0\b", r"\1", written.replace("500000.0", "5E5"))
 
@@ -215,7 +215,7 @@ def outputs() -> list[dict[str, Any]]:
             threshold = int(derived["threshold"])
             for case in range(14):
                 coin = [0, threshold - 1, threshold, threshold + 1, WORDS - 1][case % 5]
-                places = [_place(rng, case, last) for last, _, _ in sizes]
+                places = [_place(rng, case, *size) for size in sizes]
                 given = [min(max(coin, 0), WORDS - 1), *(_edge(rng, case, w, n) for _, w, n in sizes)]
                 content = np.array(places, dtype=float)[:, None]
                 block.add_noise(content, np.array(given, dtype=np.uint64)[:, None])
@@ -231,8 +231,10 @@ def outputs() -> list[dict[str, Any]]:
     return found
 
 
-def _place(rng: random.Random, case: int, last: int) -> int:
-    """Return a place of a value: the first, the last, or any."""
+def _place(rng: random.Random, case: int, last: int, window: int, outputs: int) -> int:
+    """Return a place: that of a missing value, if it may privately be missing, of the first value, the last, or any."""
+    if outputs > last + window and case % 4 > 1:
+        return last + window
     return (0, last, rng.randint(0, last))[case % 3]
 
 

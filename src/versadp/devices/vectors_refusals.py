@@ -126,7 +126,10 @@ _CONTEXTS: list[tuple[str, Any]] = [
 
 def _mechanisms(good: str) -> list[tuple[str, str]]:
     """Return texts of mechanisms that are refused, with what is wrong with each."""
+    repeated = json.loads(good)
+    repeated["blocks"].append(repeated["blocks"][1])
     texts = [
+        ("a block twice", json.dumps(repeated)),
         ("no JSON", "{"),
         ("something behind the end", good + "]"),
         ("a repeated name", good.replace('"lower": 18.0', '"lower": 17.0, "lower": 18.0')),
@@ -145,8 +148,7 @@ def _mechanisms(good: str) -> list[tuple[str, str]]:
         "zero-inflated noise": Mechanism(Schema(_COLUMNS), noise=noise),
         "an id column": Mechanism(Schema(_COLUMNS, id="pid"), noise=_NOISE),
         "several rows per person": Mechanism(Schema(_COLUMNS, id="pid", rows_per_person=2), noise=_NOISE),
-        "version 3": base().in_version(3),
-        "version 2": base().in_version(2),
+        "version 3": Mechanism(Schema({"kids": _COLUMNS["kids"]}), noise={"kids": Response(0.5)}).in_version(3),
     }
     return texts + [(what, other.to_json()) for what, other in others.items()]
 
@@ -155,6 +157,7 @@ _GONE = object()  # the field is taken out
 _EDITS: list[tuple[str, tuple[Any, ...], Any]] = [
     ("another format", ("format",), "versadp schema"),
     ("version 5", ("version",), 5),
+    ("version 3 with what is new in 4", ("version",), 3),
     ("version 4 as a float", ("version",), 4.0),
     ("a version as text", ("version",), "4"),
     ("a field more", ("extra",), 1),
@@ -188,6 +191,9 @@ _EDITS: list[tuple[str, tuple[Any, ...], Any]] = [
     ("delta of 1", ("blocks", 0, "delta"), 1.0),
     ("cells that are null", ("blocks", 0, "cells"), None),
     ("cells as a float", ("blocks", 0, "cells", "age"), 72.5),
+    ("more places of a missing value than its window has", ("blocks", 2, "missing", "day"), 9999),
+    ("places of a missing value that cannot be in the middle", ("blocks", 2, "missing", "day"), 2),
+    ("places of a missing value of a column that has none", ("blocks", 0, "missing"), {"age": 1}),
     ("no derived integers", ("blocks", 0, "derived"), _GONE),
     ("a threshold above what epsilon allows", ("blocks", 0, "derived", "threshold"), str(2**64 - 1)),
     ("a threshold as a number", ("blocks", 0, "derived", "threshold"), 5),

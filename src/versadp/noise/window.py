@@ -194,7 +194,7 @@ def _unseen(
     """
     if isinstance(given, str) and given != WHOLE_WINDOW:
         raise ParameterError(f"missing is not {given!r}", hint=f"a whole number per column, or {WHOLE_WINDOW!r}")
-    if not hiding or given == WHOLE_WINDOW:
+    if given == WHOLE_WINDOW or not (hiding or hasattr(given, "keys")):
         return {name: window[name] for name in hiding}
     places = _whole("missing", given, hiding)
     if places is None:
