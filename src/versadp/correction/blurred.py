@@ -10,7 +10,7 @@ with one V for all: the curvature of the sharpest. Where the members agree it is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,3 +81,17 @@ class Blurred:
         """Return scores (n, G, p), and the Hessian."""
         score, bend = self.weighted_scores(seen, theta, hessian=hessian)
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+
+
+def waves_of(form: Any) -> int:
+    """Return how many waves one evaluation of a form takes per record; 0 of a form without a series.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from versadp.losses.expansion import Expansion
+    >>> waves_of(SimpleNamespace(expansion=Expansion(weights=(1j, 2j), odd=(1j,))))
+    3
+    """
+    several = form.blurs.expansions if isinstance(form, Blurred) else (getattr(form, "expansion", None),)
+    return sum(len(each.weights) + len(each.odd) for each in several if each is not None)
