@@ -41,7 +41,7 @@ def test_the_least_value_is_that_of_least_squares(seed):
 
 
 def test_a_descent_costs_a_pass_per_step():
-    """From slopes of a neighbour 3 passes are enough on average, where differences would take 4 per step."""
+    """From slopes of a neighbour 2.2 passes are enough on average; 3.1 with slopes that no step corrects."""
     calls = []
     for seed in range(12):
         function, slopes = Counted(curved(seed)), Slopes()
@@ -51,7 +51,7 @@ def test_a_descent_costs_a_pass_per_step():
         found_from(moved, slopes, at)
         assert before <= STEPS + 3
         calls.append(moved.calls)
-    assert np.mean(calls) < 5
+    assert np.mean(calls) < 2.7
 
 
 def test_slopes_that_misled_are_taken_again():
