@@ -24,12 +24,13 @@ Where too much would be left, windows have erased what the loss needs: a smooth 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from versadp.correction.argument import terms
 from versadp.correction.law import WIDER, IndexLaw, index_law
+from versadp.correction.turning import turning
 from versadp.errors import ParameterError
 from versadp.losses.expansion import Expansion
 
@@ -133,9 +134,68 @@ def series(place: Place, law: IndexLaw | None = None, *, most: float | None = No
     )
 
 
+class Equations(NamedTuple):
+    """What makes a series near a loss: least squares on a grid of its argument, and the noise of each of its terms.
+
+    Attributes
+    ----------
+    left, slope, weight : arrays (grid, terms), (grid,), (grid,)
+        The derivatives of the terms, that of the loss, and the weight of each value.
+    squares, products : arrays (terms, terms), (terms,)
+    cost : array (terms, terms)
+        Noise of the terms at released records.
+    rows : int
+        Number of all records.
+    """
+
+    left: Array
+    slope: Array
+    weight: Array
+    squares: Array
+    products: Array
+    cost: Array
+    rows: int
+
+    def missed(self, found: Array) -> Array:
+        """Return n times what is left of the loss by each row of coefficients."""
+        off = self.left[:, : found.shape[1]] @ found.T - self.slope[:, None]
+        return np.asarray(self.rows * (self.weight @ off**2))
+
+    def noise(self, found: Array) -> Array:
+        """Return the variance of one record's score by each row of coefficients."""
+        size = found.shape[1]
+        return np.asarray(np.sum((found @ self.cost[:size, :size]) * found, axis=1))
+
+    def of_length(self, waves: int, ridge: float) -> Array:
+        """Return the coefficients of a series of so many waves, (1, terms)."""
+        used = slice(0, 2 + 2 * waves)
+        matrix = self.squares[used, used] + ridge / self.rows * self.cost[used, used]
+        return np.asarray(np.linalg.lstsq(matrix, self.products[used], rcond=1e-14)[0])[None]
+
+    def of_all_lengths(self) -> Array:
+        """Return the coefficients of 1, 2, ... waves, a row each and then zeros, by one Cholesky factor.
+
+        With `L L'` the matrix, the first k of its equations have the solution `Σ_{i<k} z_i (row i of L^-1)`, where
+        `z = L^-1 products`.
+        """
+        from scipy.linalg import solve_triangular
+
+        matrix = self.squares + self.cost / self.rows
+        unit = np.sqrt(np.diag(matrix))
+        try:
+            root = np.linalg.cholesky(matrix / np.outer(unit, unit))
+        except np.linalg.LinAlgError:  # terms that are alike but for rounding
+            out = np.zeros((len(unit) // 2 - 1, len(unit)))
+            for k, row in enumerate(out):
+                row[: 4 + 2 * k] = self.of_length(k + 1, 1.0)[0]
+            return out
+        inverse = solve_triangular(root, np.diag(1 / unit), lower=True)
+        return np.cumsum(inverse * (inverse @ self.products)[:, None], axis=0)[3::2]
+
+
 def _nearest(place: Place, law: IndexLaw, base: float) -> tuple[Array, float]:
     """Return coefficients of the shortest series that is near enough, and by how many standard errors it may shift."""
-    (v, chance), blur, rows = law.grid(), place.blur, place.rows
+    (v, chance), blur = law.grid(), place.blur
     slope, bend = _blurred(place.argument.slope, v, blur), np.ones_like(v)
     if not blur:
         bend = place.argument.bend(v)
@@ -148,19 +208,34 @@ def _nearest(place: Place, law: IndexLaw, base: float) -> tuple[Array, float]:
     if blur:
         cost += np.diag(ALONE * np.diag(cost))
     squares, products = (left * weight[:, None]).T @ left, left.T @ (weight * slope)
-    ridge, surely = (1.0, 0.0) if blur else (RIDGE, 1.0 * place.argument.loss.natural)
-    best, kept, least = np.inf, np.zeros(2), np.inf
-    for count in range(1, tau.size + 1):
-        used = slice(0, 2 + 2 * count)
-        matrix = squares[used, used] + ridge / rows * cost[used, used]
-        found = np.asarray(np.linalg.lstsq(matrix, products[used], rcond=1e-14)[0])
-        variance = max(float(found @ cost[used, used] @ found), surely)
-        error = rows * float(weight @ (left[:, used] @ found - slope) ** 2)
-        shift = float(np.sqrt(error / variance))
-        goal = (1 + SHORTER) * (error + variance) if blur else shift
-        if goal < best:
-            best, kept, least = (error + variance if blur else shift), found, shift
+    equations = Equations(left, slope, weight, squares, products, cost, place.rows)
+    return _blurred_series(equations) if blur else _smooth_series(equations, 1.0 * place.argument.loss.natural)
+
+
+def _smooth_series(equations: Equations, surely: float) -> tuple[Array, float]:
+    """Return the series that shifts least, or the first that shifts nothing; a score varies by `surely` at least."""
+    kept, least = np.zeros(2), np.inf
+    for count in range(1, equations.cost.shape[0] // 2):
+        found = equations.of_length(count, RIDGE)
+        noise = max(float(equations.noise(found)[0]), surely)
+        shift = float(np.sqrt(equations.missed(found)[0] / noise))
+        if shift < least:
+            kept, least = found[0], shift
         if shift < NEGLIGIBLE:
+            break
+    return kept, least
+
+
+def _blurred_series(equations: Equations) -> tuple[Array, float]:
+    """Return the shortest series after which nothing is gained, or the first that shifts nothing."""
+    found = equations.of_all_lengths()
+    missed, noise = equations.missed(found), equations.noise(found)
+    goal, shift = missed + noise, np.sqrt(missed / noise)
+    best, kept, least = np.inf, np.zeros(2), np.inf
+    for k in range(len(found)):
+        if (1 + SHORTER) * goal[k] < best:
+            best, kept, least = float(goal[k]), found[k, : 4 + 2 * k], float(shift[k])
+        if shift[k] < NEGLIGIBLE:
             break
     return kept, least
 
@@ -183,7 +258,7 @@ def _parts(waves: NDArray[np.complex128]) -> Array:
 
 
 def _blurred_waves(v: Array, tau: Array, blur: float) -> NDArray[np.complex128]:
-    return np.asarray(np.exp(1j * np.multiply.outer(v, tau) - 0.5 * (blur * tau) ** 2))
+    return np.asarray(turning(v, tau) * np.exp(-0.5 * (blur * tau) ** 2))
 
 
 def _blurred(function: Callable[[Array], Array], v: Array, blur: float) -> Array:
