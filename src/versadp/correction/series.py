@@ -35,7 +35,7 @@ from versadp.errors import ParameterError
 from versadp.losses.expansion import Expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,6 +108,17 @@ class Place:
         return tau[: int(np.argmax(np.append(gain > LARGEST, True)))]
 
 
+def ladder(place: Place, blurs: Sequence[float]) -> list[Expansion]:
+    """Return the series of a loss by each of several blurs, all at multiples of one frequency.
+
+    Frequency and noise are the widest's, which holds a public response no closer than any other.
+    """
+    law = index_law(place.form, place.seen, place.theta).wider(WIDER)
+    widest, _, base = _placed(replace(place, blur=max(blurs)), law)
+    noise = _noise(widest, _frequencies(widest, base))
+    return [_series(replace(place, blur=blur), law, base, noise)[0] for blur in blurs]
+
+
 def series(place: Place, law: IndexLaw | None = None, *, most: float | None = None) -> tuple[Expansion, IndexLaw]:
     """Return the series of a loss, and the law of the index that it is for: one that is given, or with room to move.
 
@@ -115,23 +126,41 @@ def series(place: Place, law: IndexLaw | None = None, *, most: float | None = No
     """
     most = (BLURRED if place.blur else TOLERABLE) if most is None else most
     law = law or index_law(place.form, place.seen, place.theta).wider(WIDER)
-    argument, public = place.argument, place.form.public_response
     for _ in range(BLURS if place.blur else 1):
-        held = argument.held(law.low, law.high, place.blur) if public else (-np.inf, np.inf)
-        own = replace(place, form=replace(place.form, expansion=Expansion(held=held, blur=place.blur)))
-        around = own.law(law)
-        base = 2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width)
-        found, shift = _nearest(own, around, base)
+        found, shift = _series(place, law)
         if shift < most:
-            expansion = argument.expansion(found, base, (law.low, law.high), held)
-            if place.form.model.tilt is not None:
-                expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
-            return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), law
+            return found, law
         place = replace(place, blur=BLURRIER * place.blur)
     raise ParameterError(
-        f"the windows are too wide for {argument.loss.name} loss at these slopes: what it needs of the index is erased",
+        f"the windows are too wide for {place.argument.loss.name} loss at these slopes: what it needs of the index is "
+        "erased",
         hint="squared loss needs less; or release with narrower windows, or a larger epsilon",
     )
+
+
+def _placed(place: Place, law: IndexLaw) -> tuple[Place, IndexLaw, float]:
+    """Return the place with its response held, the law of the argument, and the lowest frequency."""
+    held = place.argument.held(law.low, law.high, place.blur) if place.form.public_response else (-np.inf, np.inf)
+    own = replace(place, form=replace(place.form, expansion=Expansion(held=held, blur=place.blur)))
+    around = own.law(law)
+    return own, around, float(2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width))
+
+
+def _series(
+    place: Place, law: IndexLaw, base: float | None = None, noise: Array | None = None
+) -> tuple[Expansion, float]:
+    """Return the series by one blur, and how many standard errors it may shift.
+
+    At multiples of `base`, and with the noise of its terms, if these are given.
+    """
+    own, around, slowest = _placed(place, law)
+    base = slowest if base is None else base
+    found, shift = _nearest(own, around, base, noise)
+    held = own.form.expansion.held
+    expansion = place.argument.expansion(found, base, (law.low, law.high), held)
+    if place.form.model.tilt is not None:
+        expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
+    return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), shift
 
 
 class Equations(NamedTuple):
@@ -193,18 +222,28 @@ class Equations(NamedTuple):
         return np.cumsum(inverse * (inverse @ self.products)[:, None], axis=0)[3::2]
 
 
-def _nearest(place: Place, law: IndexLaw, base: float) -> tuple[Array, float]:
+def _frequencies(place: Place, base: float) -> Array:
+    """Return the multiples of the lowest frequency that a series may have."""
+    return place.seen_at(base * np.arange(1.0, (KINK_WAVES if place.blur else WAVES) + 1))
+
+
+def _noise(place: Place, tau: Array) -> Array:
+    """Return the mean of products of a series' terms at released records."""
+    noisy = place.argument.noisy(place.form, place.seen, place.theta, tau, place.some)
+    return np.asarray(noisy.T @ noisy / len(noisy))
+
+
+def _nearest(place: Place, law: IndexLaw, base: float, noise: Array | None = None) -> tuple[Array, float]:
     """Return coefficients of the shortest series that is near enough, and by how many standard errors it may shift."""
     (v, chance), blur = law.grid(), place.blur
     slope, bend = _blurred(place.argument.slope, v, blur), np.ones_like(v)
     if not blur:
         bend = place.argument.bend(v)
         bend = np.maximum(bend, 1e-2 * bend.max())
-    tau = place.seen_at(base * np.arange(1.0, (KINK_WAVES if blur else WAVES) + 1))
+    tau = _frequencies(place, base)
     left = terms(np.ones_like(v), v, tau, _blurred_waves(v, tau, blur))
-    noisy = place.argument.noisy(place.form, place.seen, place.theta, tau, place.some)
-    weight, level = chance / bend, float(chance @ bend)
-    cost = noisy.T @ noisy / (len(noisy) * level)
+    weight = chance / bend
+    cost = (_noise(place, tau) if noise is None else noise) / float(chance @ bend)
     if blur:
         cost += np.diag(ALONE * np.diag(cost))
     squares, products = (left * weight[:, None]).T @ left, left.T @ (weight * slope)
