@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEVELS = (0.95, 0.9, 0.99)  # whose ends are looked at closely
-OUTWARDS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 128.0, 1024.0)  # standard errors: where Q is looked at
+OUTWARDS = (2.0, 4.0, 8.0, 16.0, 32.0, 128.0, 1024.0)  # standard errors: where Q is looked at first
 BARRIER = 0.9999  # a level: what lies behind so high a wall is an artefact of the sample, where curvature is seen
 SURE = 0.5  # a level within which nobody asks for an end
 CLOSER = 3  # looks at most at each end of a 95% set; other levels get one
