@@ -31,7 +31,7 @@ OUTWARDS = (2.0, 4.0, 8.0, 16.0, 32.0, 128.0, 1024.0)  # standard errors: where 
 BARRIER = 0.9999  # a level: what lies behind so high a wall is an artefact of the sample, where curvature is seen
 SURE = 0.5  # a level within which nobody asks for an end
 CLOSER = 3  # looks at most at each end of a 95% set; other levels get one
-AT_END = 0.03  # of an end's distance from the estimate: where a node is so near it, the line between nodes is enough
+AT_END = 0.01  # of an end's distance from the estimate: where lines between nodes are so near the curve, they will do
 SIDE_BY_SIDE = 2.0  # standard errors: two looks no further apart share their slopes
 BRANCH = 8.0  # standard errors: from there on, or if nodes are so far apart aside, several starts are tried
 
@@ -269,18 +269,20 @@ class _Scan:
                 break
 
     def closer(self, limit: float) -> None:
-        """Look once more between the nodes where the set ends, on both sides."""
+        """Look once more between the nodes where the set ends, on both sides, unless a line between them will do."""
         at = np.array(sorted(self.found))
         least = np.array([self.found[each][0] for each in at])
         kept = np.flatnonzero(least <= limit)
         if not kept.size:
             return
+        root = np.sqrt(np.minimum(least, 1e6)) * np.where(at < 0, -1.0, 1.0)
         for inside, out in ((int(kept[0]), int(kept[0]) - 1), (int(kept[-1]), int(kept[-1]) + 1)):
             if not 0 <= out < at.size:
                 continue
-            a, b, to = np.sqrt(min(least[out], 1e6)), np.sqrt(least[inside]), np.sqrt(limit)
+            a, b, to = abs(root[out]), abs(root[inside]), np.sqrt(limit)
             share = (to - b) / (a - b)  # of the way out, by a line
-            if min(share, 1 - share) * abs(at[out] - at[inside]) < AT_END * abs(at[inside]):
+            middle = float(at[inside] + share * (at[out] - at[inside]))
+            if _off(at, root, min(inside, out), middle) < AT_END * abs(middle):
                 continue
             share = float(np.clip(share, 0.1, 0.9))
             middle = float(at[inside] + share * (at[out] - at[inside]))
@@ -290,3 +292,20 @@ class _Scan:
                 starts += [one, other]
             if middle not in self.found:
                 self.look(middle, *starts)
+
+
+def _off(at: Array, root: Array, k: int, x: float) -> float:
+    """Return how far off x may be by the line between nodes k and k + 1, as the bends beside it tell; infinite without.
+
+    Examples
+    --------
+    >>> at = np.array([-1.0, 0.0, 1.0, 3.0])
+    >>> [round(_off(at, root, 1, 0.5), 6) for root in (2 * at, at + 0.1 * at**2)]
+    [0.0, 0.022727]
+    """
+    slopes = np.diff(root) / np.diff(at)
+    near = [j for j in (k - 1, k) if 0 <= j < slopes.size - 1]
+    if len(near) < 2 or slopes[k] == 0:
+        return np.inf
+    bend = max(abs(slopes[j + 1] - slopes[j]) / (at[j + 2] - at[j]) for j in near)
+    return float(bend * (x - at[k]) * (at[k + 1] - x) / abs(slopes[k]))
