@@ -176,9 +176,11 @@ def argument_of(loss: IndexLoss) -> Argument | None:
 
 def terms(first: Array, second: Array, tau: Array, waves: Complex) -> Array:
     """Return derivatives of the terms of a series: two, and those of each wave's real and imaginary weight."""
-    moved = 1j * tau * waves
-    pairs = np.stack([moved.real, -moved.imag], axis=2).reshape(len(first), -1)
-    return np.column_stack([first, second, pairs])
+    out = np.empty((2 + 2 * len(tau), len(first)))
+    out[0], out[1] = first, second
+    np.multiply(waves.imag.T, -tau[:, None], out=out[2::2])
+    np.multiply(waves.real.T, -tau[:, None], out=out[3::2])
+    return out.T
 
 
 def _weights(found: Array) -> tuple[complex, ...]:

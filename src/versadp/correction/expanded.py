@@ -23,6 +23,7 @@ import numpy as np
 
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
+from versadp.correction.turning import turning
 from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.engine.once import once
 from versadp.errors import ParameterError
@@ -368,12 +369,14 @@ class Expanded:
         block = self.inverse[3]
         (gain, _, _), (level, _, _), (twist, _, _) = self.factors(train, tau)
         index, turned = self._public(seen, theta, train)
-        out = np.exp(1j * (np.outer(index[some], tau) + turned[some, None]))
+        out = turning(index[some], tau) * np.exp(1j * turned[some, None])
         for number in range(len(self.blocks)):
             own = np.flatnonzero(block == number)
             e = seen.e[np.ix_(own, some)]
-            phase = np.outer(train.alpha[own] @ e, tau) + (train.fixed[own] @ e)[:, None]
-            out *= gain[:, number] * np.exp(1j * phase) + (level + 1j * twist)[:, number]
+            turn = turning(train.alpha[own] @ e, tau)
+            if train.fixed[own].any():
+                turn = turn * np.exp(1j * (train.fixed[own] @ e))[:, None]
+            out *= gain[:, number] * turn + (level + 1j * twist)[:, number]
         return np.asarray(out)
 
     def ends(self, seen: Seen, theta: Array) -> tuple[float, float]:

@@ -24,17 +24,18 @@ Where too much would be left, windows have erased what the loss needs: a smooth 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from versadp.correction.argument import terms
 from versadp.correction.law import WIDER, IndexLaw, index_law
+from versadp.correction.turning import turning
 from versadp.errors import ParameterError
 from versadp.losses.expansion import Expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -107,6 +108,17 @@ class Place:
         return tau[: int(np.argmax(np.append(gain > LARGEST, True)))]
 
 
+def ladder(place: Place, blurs: Sequence[float]) -> list[Expansion]:
+    """Return the series of a loss by each of several blurs, all at multiples of one frequency.
+
+    Frequency and noise are the widest's, which holds a public response no closer than any other.
+    """
+    law = index_law(place.form, place.seen, place.theta).wider(WIDER)
+    widest, _, base = _placed(replace(place, blur=max(blurs)), law)
+    noise = _noise(widest, _frequencies(widest, base))
+    return [_series(replace(place, blur=blur), law, base, noise)[0] for blur in blurs]
+
+
 def series(place: Place, law: IndexLaw | None = None, *, most: float | None = None) -> tuple[Expansion, IndexLaw]:
     """Return the series of a loss, and the law of the index that it is for: one that is given, or with room to move.
 
@@ -114,53 +126,155 @@ def series(place: Place, law: IndexLaw | None = None, *, most: float | None = No
     """
     most = (BLURRED if place.blur else TOLERABLE) if most is None else most
     law = law or index_law(place.form, place.seen, place.theta).wider(WIDER)
-    argument, public = place.argument, place.form.public_response
     for _ in range(BLURS if place.blur else 1):
-        held = argument.held(law.low, law.high, place.blur) if public else (-np.inf, np.inf)
-        own = replace(place, form=replace(place.form, expansion=Expansion(held=held, blur=place.blur)))
-        around = own.law(law)
-        base = 2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width)
-        found, shift = _nearest(own, around, base)
+        found, shift = _series(place, law)
         if shift < most:
-            expansion = argument.expansion(found, base, (law.low, law.high), held)
-            if place.form.model.tilt is not None:
-                expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
-            return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), law
+            return found, law
         place = replace(place, blur=BLURRIER * place.blur)
     raise ParameterError(
-        f"the windows are too wide for {argument.loss.name} loss at these slopes: what it needs of the index is erased",
+        f"the windows are too wide for {place.argument.loss.name} loss at these slopes: what it needs of the index is "
+        "erased",
         hint="squared loss needs less; or release with narrower windows, or a larger epsilon",
     )
 
 
-def _nearest(place: Place, law: IndexLaw, base: float) -> tuple[Array, float]:
+def _placed(place: Place, law: IndexLaw) -> tuple[Place, IndexLaw, float]:
+    """Return the place with its response held, the law of the argument, and the lowest frequency."""
+    held = place.argument.held(law.low, law.high, place.blur) if place.form.public_response else (-np.inf, np.inf)
+    own = replace(place, form=replace(place.form, expansion=Expansion(held=held, blur=place.blur)))
+    around = own.law(law)
+    return own, around, float(2 * np.pi / ((KINK_STRETCH if place.blur else STRETCH) * around.width))
+
+
+def _series(
+    place: Place, law: IndexLaw, base: float | None = None, noise: Array | None = None
+) -> tuple[Expansion, float]:
+    """Return the series by one blur, and how many standard errors it may shift.
+
+    At multiples of `base`, and with the noise of its terms, if these are given.
+    """
+    own, around, slowest = _placed(place, law)
+    base = slowest if base is None else base
+    found, shift = _nearest(own, around, base, noise)
+    held = own.form.expansion.held
+    expansion = place.argument.expansion(found, base, (law.low, law.high), held)
+    if place.form.model.tilt is not None:
+        expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
+    return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), shift
+
+
+class Equations(NamedTuple):
+    """What makes a series near a loss: least squares on a grid of its argument, and the noise of each of its terms.
+
+    Attributes
+    ----------
+    left, slope, weight : arrays (grid, terms), (grid,), (grid,)
+        The derivatives of the terms, that of the loss, and the weight of each value.
+    squares, products : arrays (terms, terms), (terms,)
+    cost : array (terms, terms)
+        Noise of the terms at released records.
+    rows : int
+        Number of all records.
+    """
+
+    left: Array
+    slope: Array
+    weight: Array
+    squares: Array
+    products: Array
+    cost: Array
+    rows: int
+
+    def missed(self, found: Array) -> Array:
+        """Return n times what is left of the loss by each row of coefficients."""
+        off = self.left[:, : found.shape[1]] @ found.T - self.slope[:, None]
+        return np.asarray(self.rows * (self.weight @ off**2))
+
+    def noise(self, found: Array) -> Array:
+        """Return the variance of one record's score by each row of coefficients."""
+        size = found.shape[1]
+        return np.asarray(np.sum((found @ self.cost[:size, :size]) * found, axis=1))
+
+    def of_length(self, waves: int, ridge: float) -> Array:
+        """Return the coefficients of a series of so many waves, (1, terms)."""
+        used = slice(0, 2 + 2 * waves)
+        matrix = self.squares[used, used] + ridge / self.rows * self.cost[used, used]
+        return np.asarray(np.linalg.lstsq(matrix, self.products[used], rcond=1e-14)[0])[None]
+
+    def of_all_lengths(self) -> Array:
+        """Return the coefficients of 1, 2, ... waves, a row each and then zeros, by one Cholesky factor.
+
+        With `L L'` the matrix, the first k of its equations have the solution `Σ_{i<k} z_i (row i of L^-1)`, where
+        `z = L^-1 products`.
+        """
+        from scipy.linalg import solve_triangular
+
+        matrix = self.squares + self.cost / self.rows
+        unit = np.sqrt(np.diag(matrix))
+        try:
+            root = np.linalg.cholesky(matrix / np.outer(unit, unit))
+        except np.linalg.LinAlgError:  # terms that are alike but for rounding
+            out = np.zeros((len(unit) // 2 - 1, len(unit)))
+            for k, row in enumerate(out):
+                row[: 4 + 2 * k] = self.of_length(k + 1, 1.0)[0]
+            return out
+        inverse = solve_triangular(root, np.diag(1 / unit), lower=True)
+        return np.cumsum(inverse * (inverse @ self.products)[:, None], axis=0)[3::2]
+
+
+def _frequencies(place: Place, base: float) -> Array:
+    """Return the multiples of the lowest frequency that a series may have."""
+    return place.seen_at(base * np.arange(1.0, (KINK_WAVES if place.blur else WAVES) + 1))
+
+
+def _noise(place: Place, tau: Array) -> Array:
+    """Return the mean of products of a series' terms at released records."""
+    noisy = place.argument.noisy(place.form, place.seen, place.theta, tau, place.some)
+    return np.asarray(noisy.T @ noisy / len(noisy))
+
+
+def _nearest(place: Place, law: IndexLaw, base: float, noise: Array | None = None) -> tuple[Array, float]:
     """Return coefficients of the shortest series that is near enough, and by how many standard errors it may shift."""
-    (v, chance), blur, rows = law.grid(), place.blur, place.rows
+    (v, chance), blur = law.grid(), place.blur
     slope, bend = _blurred(place.argument.slope, v, blur), np.ones_like(v)
     if not blur:
         bend = place.argument.bend(v)
         bend = np.maximum(bend, 1e-2 * bend.max())
-    tau = place.seen_at(base * np.arange(1.0, (KINK_WAVES if blur else WAVES) + 1))
+    tau = _frequencies(place, base)
     left = terms(np.ones_like(v), v, tau, _blurred_waves(v, tau, blur))
-    noisy = place.argument.noisy(place.form, place.seen, place.theta, tau, place.some)
-    weight, level = chance / bend, float(chance @ bend)
-    cost = noisy.T @ noisy / (len(noisy) * level)
+    weight = chance / bend
+    cost = (_noise(place, tau) if noise is None else noise) / float(chance @ bend)
     if blur:
         cost += np.diag(ALONE * np.diag(cost))
     squares, products = (left * weight[:, None]).T @ left, left.T @ (weight * slope)
-    ridge, surely = (1.0, 0.0) if blur else (RIDGE, 1.0 * place.argument.loss.natural)
-    best, kept, least = np.inf, np.zeros(2), np.inf
-    for count in range(1, tau.size + 1):
-        used = slice(0, 2 + 2 * count)
-        matrix = squares[used, used] + ridge / rows * cost[used, used]
-        found = np.asarray(np.linalg.lstsq(matrix, products[used], rcond=1e-14)[0])
-        variance = max(float(found @ cost[used, used] @ found), surely)
-        error = rows * float(weight @ (left[:, used] @ found - slope) ** 2)
-        shift = float(np.sqrt(error / variance))
-        goal = (1 + SHORTER) * (error + variance) if blur else shift
-        if goal < best:
-            best, kept, least = (error + variance if blur else shift), found, shift
+    equations = Equations(left, slope, weight, squares, products, cost, place.rows)
+    return _blurred_series(equations) if blur else _smooth_series(equations, 1.0 * place.argument.loss.natural)
+
+
+def _smooth_series(equations: Equations, surely: float) -> tuple[Array, float]:
+    """Return the series that shifts least, or the first that shifts nothing; a score varies by `surely` at least."""
+    kept, least = np.zeros(2), np.inf
+    for count in range(1, equations.cost.shape[0] // 2):
+        found = equations.of_length(count, RIDGE)
+        noise = max(float(equations.noise(found)[0]), surely)
+        shift = float(np.sqrt(equations.missed(found)[0] / noise))
+        if shift < least:
+            kept, least = found[0], shift
         if shift < NEGLIGIBLE:
+            break
+    return kept, least
+
+
+def _blurred_series(equations: Equations) -> tuple[Array, float]:
+    """Return the shortest series after which nothing is gained, or the first that shifts nothing."""
+    found = equations.of_all_lengths()
+    missed, noise = equations.missed(found), equations.noise(found)
+    goal, shift = missed + noise, np.sqrt(missed / noise)
+    best, kept, least = np.inf, np.zeros(2), np.inf
+    for k in range(len(found)):
+        if (1 + SHORTER) * goal[k] < best:
+            best, kept, least = float(goal[k]), found[k, : 4 + 2 * k], float(shift[k])
+        if shift[k] < NEGLIGIBLE:
             break
     return kept, least
 
@@ -183,7 +297,7 @@ def _parts(waves: NDArray[np.complex128]) -> Array:
 
 
 def _blurred_waves(v: Array, tau: Array, blur: float) -> NDArray[np.complex128]:
-    return np.asarray(np.exp(1j * np.multiply.outer(v, tau) - 0.5 * (blur * tau) ** 2))
+    return np.asarray(turning(v, tau) * np.exp(-0.5 * (blur * tau) ** 2))
 
 
 def _blurred(function: Callable[[Array], Array], v: Array, blur: float) -> Array:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from versadp.correction.blurred import waves_of
 from versadp.errors import ParameterError
 from versadp.estimation.moments import Quietly, Task, evaluated
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 KEPT_NUMBERS = 50_000_000  # of slopes of a lot of records
 AFFINE = 1e-9
+PASSES = 20_000  # over records, at most, for all sets of a fit
+WORK = 1.2e9  # numbers that all passes may look at, some 4 ns each on one core: 5 seconds
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,10 @@ class Criterion(Protocol):
         """Return Q."""
         ...
 
+    def residual(self, theta: Array) -> Array | None:
+        """Return the whitened mean score, whose square is Q; None where Q is infinite."""
+        ...
+
 
 HUGE = 1e150  # of products of scores: squares of larger ones are infinite
 
@@ -73,6 +80,11 @@ class ByPasses:
         """Return Q; beyond what can be corrected it is infinite."""
         found = self.means(theta)
         return np.inf if found is None else distance(*found)
+
+    def residual(self, theta: Array) -> Array | None:
+        """Return the whitened mean score; None beyond what can be corrected."""
+        found = self.means(theta)
+        return None if found is None else whitened(*found)
 
     def means(self, theta: Array) -> tuple[int, Array, Array] | None:
         """Return the number of records and the means of scores and of their products; None beyond what is corrected."""
@@ -107,8 +119,15 @@ class Affine:
 
     def __call__(self, theta: Array) -> float:
         """Return Q."""
+        return distance(self.n, *self._means(theta))
+
+    def residual(self, theta: Array) -> Array | None:
+        """Return the whitened mean score; None where it has no covariance."""
+        return whitened(self.n, *self._means(theta))
+
+    def _means(self, theta: Array) -> tuple[Array, Array]:
         x, p = np.append(1.0, theta - self.origin), theta.size
-        return distance(self.n, self.mean @ x, (self.outer @ np.outer(x, x).ravel()).reshape(p, p))
+        return self.mean @ x, (self.outer @ np.outer(x, x).ravel()).reshape(p, p)
 
 
 @dataclass(frozen=True)
@@ -134,6 +153,12 @@ class Lines:
     def _scores(self, prepared: Prepared, theta: Array) -> Array:
         scores = evaluated(self.forms, prepared, theta, self.mix, hessian=False)[0]
         return scores.reshape(len(scores), -1)[:, self.place]
+
+
+def affordable(family: Family, share: float = 1.0) -> int:
+    """Return how many passes over the records of a family a fit may spend on score sets, or on a share of them."""
+    each = sum(getattr(form, "points", 1) + waves_of(form) * (family.size + 2) for form in family.forms)
+    return int(min(PASSES, share * WORK / (family.source.rows * each)))
 
 
 def criterion(scores: Combined, theta: Array, steps: Array, budget: int) -> Criterion:
@@ -186,13 +211,28 @@ def distance(n: int, mean: Array, outer: Array) -> float:
     >>> distance(100, np.array([0.3]), np.array([[1.09]]))
     9.0
     """
+    found = whitened(n, mean, outer)
+    return np.inf if found is None else float(found @ found)
+
+
+def whitened(n: int, mean: Array, outer: Array) -> Array | None:
+    """Return `√n L^-1 m` of a mean and a mean of products, `L L'` the covariance; None where scores do not vary.
+
+    Examples
+    --------
+    >>> whitened(100, np.array([0.3]), np.array([[1.09]]))
+    array([3.])
+    """
+    from scipy.linalg import solve_triangular
+
     if not (np.isfinite(mean).all() and np.isfinite(outer).all()):
-        return np.inf
+        return None
     with np.errstate(over="ignore"):
         covariance = outer - np.outer(mean, mean)
     unit = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     try:
-        found = float(n * (mean / unit) @ np.linalg.solve(covariance / np.outer(unit, unit), mean / unit))
+        root = np.linalg.cholesky(covariance / np.outer(unit, unit))
     except np.linalg.LinAlgError:
-        return np.inf
-    return found if np.isfinite(found) and found >= 0 else np.inf
+        return None
+    found = np.sqrt(n) * solve_triangular(root, mean / unit, lower=True)
+    return found if np.isfinite(found).all() else None

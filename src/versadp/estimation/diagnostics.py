@@ -18,10 +18,11 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.estimation.bias import bias
-from versadp.estimation.criterion import ByPasses, Combined, OutOfBudget, criterion
+from versadp.estimation.criterion import PASSES, ByPasses, Combined, OutOfBudget, affordable, criterion
+from versadp.estimation.descent import Slopes, descend
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.profile_score import Followed
-from versadp.estimation.score_sets import ScoreSet, Space, descend, scanned, score_set
+from versadp.estimation.score_sets import ScoreSet, Space, scanned, score_set
 from versadp.estimation.specification import contrast_test
 from versadp.estimation.strength import SEEN, STRONG, following, strength
 
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
 
-PASSES = 20_000  # over records, for all sets of a fit
-WORK = 50_000_000  # records times coefficients that all passes may look at
 PLAIN = 25.0  # strength from which on bias is a small part of a standard error, and not worth a pass
 LARGE = 0.5  # standard errors: a bias beyond has terms of higher order, which nobody knows
 WITHIN = 2.0  # standard errors: where the truth may lie
@@ -100,14 +99,41 @@ class Asked:
         return np.tile(equal, (len(self.groups), 1))
 
 
-def judged(fit: Fit, asked: Asked) -> Fit:
-    """Return a fit with the strength of its coefficients and its specification test; a weak one with score sets."""
+@dataclass(frozen=True)
+class Verdict:
+    """A fit that was judged, without its score sets: of several attempts only the last needs them.
+
+    Attributes
+    ----------
+    fit : Fit
+        With outcome, strength and bias.
+    asked : Asked
+    spread : Space, optional
+        Around which score sets are looked for if there is no minimum.
+    wanted : bool
+        True if there are to be score sets.
+    """
+
+    fit: Fit
+    asked: Asked
+    wanted: bool = False
+    spread: Space | None = None
+
+    def complete(self) -> Fit:
+        """Return the fit with its score sets, if it is to have them, and its specification test."""
+        fit, asked = self.fit, self.asked
+        if self.spread is not None:
+            return replace(fit, sets=_sets(asked, asked.weights(fit), self.spread, seen=False))
+        if self.wanted:
+            fit = replace(fit, sets=score_sets(fit, asked))
+        return fit if fit.hessian is None else replace(fit, contrasts=contrast_test(asked.tested, fit.theta))
+
+
+def judged(fit: Fit, asked: Asked) -> Verdict:
+    """Return what is to be thought of a fit: an estimate, a weak one or a failure; score sets may be had from it."""
     if not fit.converged:
         return _judged_failure(fit, asked)
-    if fit.hessian is None:
-        return fit
-    found = _judged_minimum(fit, asked)
-    return replace(found, contrasts=contrast_test(asked.tested, fit.theta))
+    return Verdict(fit, asked) if fit.hessian is None else _judged_minimum(fit, asked)
 
 
 def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
@@ -129,24 +155,22 @@ def _followed_sets(fit: Fit, asked: Asked, space: Space) -> tuple[ScoreSet, ...]
     return tuple(scanned(profile, each, seen=True) for profile, each in zip(profiles, asked.coefficients, strict=True))
 
 
-def _judged_minimum(fit: Fit, asked: Asked) -> Fit:
+def _judged_minimum(fit: Fit, asked: Asked) -> Verdict:
     assert fit.hessian is not None
     errors = np.sqrt(np.maximum(np.einsum("jp,pq,jq->j", asked.coefficients, fit.cov, asked.coefficients), 0.0))
     along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
     mix = asked.weights(fit)
     t = asked.strength(fit.theta, mix[0], along)
-    best = _best_within(t, fit, asked, mix[0], along)
+    found, weak = replace(fit, strength=t), replace(fit, strength=t, outcome=Outcome.WEAK)
     # where curvature does not vary at all there is nothing to judge
-    if not asked.scarce and not (best < asked.least).any():
-        found = replace(fit, strength=t)
-        off = None
-        if asked.noisy and asked.bends and (t < PLAIN).any():
-            off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
-            if off is None or (np.abs(asked.coefficients @ off) > LARGE * errors).any():
-                return _weak(found, asked)
+    if asked.scarce or (_best_within(t, fit, asked, mix[0], along) < asked.least).any():
+        return Verdict(weak, asked, wanted=True)
+    if asked.noisy and asked.bends and (t < PLAIN).any():
+        off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
+        if off is None or (np.abs(asked.coefficients @ off) > LARGE * errors).any():
+            return Verdict(weak, asked, wanted=True)
         found = replace(found, bias=off)
-        return replace(found, sets=score_sets(found, asked)) if (t < STRONG).any() else found
-    return _weak(replace(fit, strength=t), asked)
+    return Verdict(found, asked, wanted=bool((t < STRONG).any()))
 
 
 def _best_within(t: Array, fit: Fit, asked: Asked, mix: Array, along: Array) -> Array:
@@ -161,23 +185,18 @@ def _best_within(t: Array, fit: Fit, asked: Asked, mix: Array, along: Array) -> 
     return best
 
 
-def _weak(fit: Fit, asked: Asked) -> Fit:
-    found = replace(fit, outcome=Outcome.WEAK)
-    return replace(found, sets=score_sets(found, asked))
-
-
-def _judged_failure(fit: Fit, asked: Asked) -> Fit:
+def _judged_failure(fit: Fit, asked: Asked) -> Verdict:
     asked, mix = replace(asked, family=asked.small), asked.weights(fit)
     try:
         moments = asked.family.moments(asked.start, mix)
     except ParameterError:
-        return fit
+        return Verdict(fit, asked)
     space, t = _around(moments, asked, mix)
     if space is None:
-        return fit
-    sets = _sets(asked, mix, space, seen=False)
+        return Verdict(fit, asked)
     lost = np.full_like(fit.theta, np.nan)
-    return replace(fit, theta=lost, strength=np.full(lost.size, t), sets=sets, outcome=Outcome.WEAK)
+    weak = replace(fit, theta=lost, strength=np.full(lost.size, t), outcome=Outcome.WEAK)
+    return Verdict(weak, asked, spread=space)
 
 
 def _around(moments: Moments, asked: Asked, mix: Array) -> tuple[Space | None, float]:
@@ -207,11 +226,15 @@ def _relative(hessian: Array, spread: Array) -> tuple[Array | None, Array]:
 
 def _sets(asked: Asked, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreSet, ...]:
     p = space.origin.size
-    budget = int(min(PASSES, WORK / (asked.family.source.rows * p)))
-    q = criterion(Combined(asked.family, mix, asked.groups), space.origin, space.root.T, budget)
+    q = criterion(Combined(asked.family, mix, asked.groups), space.origin, space.root.T, affordable(asked.family))
+
+    def residual(w: Array) -> Array | None:
+        return q.residual(space.origin + space.root @ w)
+
+    slopes, start = Slopes(), np.zeros(p)
     try:
-        _, found = descend(lambda w: q(space.origin + space.root @ w), np.zeros(p), q(space.origin))
+        _, found = descend(residual, start, residual(start), slopes, enough=0.0)
+        centre = Space(space.origin + space.root @ found, space.root)
+        return tuple(score_set(q, centre, each, seen=seen, slopes=slopes.values) for each in asked.coefficients)
     except OutOfBudget:
         return (ScoreSet.nothing(),) * p
-    centre = Space(space.origin + space.root @ found, space.root)
-    return tuple(score_set(q, centre, coefficient, seen=seen) for coefficient in asked.coefficients)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LONGEST = 3.0  # standard errors of a Newton step of the others
+SMALL = 0.1  # standard errors: a shorter step changes the score that is left by its square, and needs no second pass
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,18 @@ class Followed:
     aside: Array
     origin: Array
 
-    def __call__(self, at: float, *starts: Array) -> tuple[float, Array]:
+    def __call__(self, at: float, *starts: Array, enough: float = 0.0) -> tuple[float, Array]:  # noqa: ARG002 - for a least
         """Return Q at a distance, and where the others are; 0, which rejects nothing, where there are no scores."""
-        eta = starts[-1]
-        first = self.scores.means(self._theta(at, eta))
-        if first is None:
+        eta = starts[0]
+        found = self.scores.means(self._theta(at, eta))
+        if found is None:
             return 0.0, eta
         if eta.size:
-            step = np.linalg.solve(self.aside.T @ self.hessian @ self.aside, self.aside.T @ first[1])
-            eta = eta - step * min(1.0, LONGEST / max(float(np.linalg.norm(step)), 1e-300))
-        last = self.scores.means(self._theta(at, eta)) if eta.size else first
-        return (0.0, eta) if last is None else (self._left(*last), eta)
+            step = np.linalg.solve(self.aside.T @ self.hessian @ self.aside, self.aside.T @ found[1])
+            size = float(np.linalg.norm(step))
+            eta = eta - step * min(1.0, LONGEST / max(size, 1e-300))
+            found = found if size < SMALL else self.scores.means(self._theta(at, eta))
+        return (0.0, eta) if found is None else (self._left(*found), eta)
 
     def _theta(self, at: float, eta: Array) -> Array:
         return np.asarray(self.origin + at * self.along + self.aside @ eta)

@@ -10,17 +10,16 @@ doubles, and looked at closely where it crosses the quantiles that people ask fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.estimation.criterion import OutOfBudget
+from versadp.estimation.descent import LONGEST, Slopes, descend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from versadp.estimation.criterion import Criterion
@@ -28,12 +27,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEVELS = (0.95, 0.9, 0.99)  # whose ends are looked at closely
-OUTWARDS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 128.0, 1024.0)
+OUTWARDS = (2.0, 4.0, 8.0, 16.0, 32.0, 128.0, 1024.0)  # standard errors: where Q is looked at first
 BARRIER = 0.9999  # a level: what lies behind so high a wall is an artefact of the sample, where curvature is seen
 SURE = 0.5  # a level within which nobody asks for an end
-CLOSER = 3
-STEP = 0.1  # of differences, in standard errors
-FLAT = 0.1  # a slope of Q that does not matter
+CLOSER = 3  # looks at most at each end of a 95% set; other levels get one
+AT_END = 0.01  # of an end's distance from the estimate: where lines between nodes are so near the curve, they will do
+SIDE_BY_SIDE = 2.0  # standard errors: two looks no further apart share their slopes
+BRANCH = 8.0  # standard errors: from there on, or if nodes are so far apart aside, several starts are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Space:
         return self.root @ unit, self.root @ q[:, 1 : unit.size]
 
 
-def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool) -> ScoreSet:
+def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool, slopes: Array | None = None) -> ScoreSet:
     """Return the score set of a coefficient `c'theta`; the whole line if the budget runs out.
 
     Parameters
@@ -144,8 +144,12 @@ def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool) -> 
     seen : bool
         Whether curvature at the origin can be told from none. If so, the way outwards ends at a high wall: behind it
         the noise of a corrected score grows faster than the score, until nothing would be rejected.
+    slopes : array (p, p), optional
+        Of the whitened score at the origin, in the directions of the space.
     """
-    return scanned(Least(q, *space.across(coefficient), space.origin), coefficient, seen=seen)
+    along, aside = space.across(coefficient)
+    known = Slopes() if slopes is None else Slopes(slopes @ np.linalg.solve(space.root, aside))
+    return scanned(Least(q, along, aside, space.origin, known), coefficient, seen=seen)
 
 
 class Profile(Protocol):
@@ -166,40 +170,58 @@ class Profile(Protocol):
         """What does not move it, in standard errors (p, p - 1)."""
         ...
 
-    def __call__(self, at: float, *starts: Array) -> tuple[float, Array]:
-        """Return Q at a distance from the estimate, and how far aside that is; from some starts."""
+    def __call__(self, at: float, *starts: Array, enough: float) -> tuple[float, Array]:
+        """Return Q at a distance from the estimate, and how far aside that is; from some starts.
+
+        Below `enough` a value need not be the least.
+        """
         ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Least:
-    """The least Q."""
+    """The least Q.
+
+    Attributes
+    ----------
+    q : Criterion
+    along, aside : array (p,), (p, p - 1)
+    origin : array (p,)
+    slopes : Slopes
+        Of the whitened score in `aside`, kept from one look to the next.
+    """
 
     q: Criterion
     along: Array
     aside: Array
     origin: Array
+    slopes: Slopes = field(default_factory=Slopes)
+    before: float = np.inf
 
-    def __call__(self, at: float, *starts: Array) -> tuple[float, Array]:
+    def __call__(self, at: float, *starts: Array, enough: float) -> tuple[float, Array]:
         """Return the least Q at a distance, from the best of some starts."""
 
-        def value(eta: Array) -> float:
-            return self.q(self.origin + at * self.along + self.aside @ eta)
+        def residual(eta: Array) -> Array | None:
+            return self.q.residual(self.origin + at * self.along + self.aside @ eta)
 
-        values = [value(start) for start in starts]
-        best = int(np.argmin(values))
-        return descend(value, starts[best], values[best])
+        found = [residual(start) for start in starts]
+        best = int(np.argmin([np.inf if each is None else float(each @ each) for each in found]))
+        near, self.before = abs(at - self.before) <= SIDE_BY_SIDE, at
+        longest = max(LONGEST, abs(at))
+        return descend(residual, starts[best], found[best], self.slopes, enough=enough, longest=longest, near=near)
 
 
 def scanned(profile: Profile, coefficient: Array, *, seen: bool) -> ScoreSet:
     """Return the score set of a coefficient, looked for outwards; the whole line if the budget runs out."""
     scan = _Scan(profile)
     try:
-        if not seen and scan.endless():
+        ended = () if seen else scan.endless()
+        if len(ended) == 2:
             return ScoreSet.nothing()
         scan.look(0.0, scan.nowhere)
         for sign in (1.0, -1.0):
-            scan.outwards(sign, quantile(BARRIER) if seen else np.inf)
+            if sign not in ended:
+                scan.outwards(sign, quantile(BARRIER) if seen else np.inf)
         for level in LEVELS:
             for _ in range(CLOSER if level == LEVELS[0] else 1):
                 scan.closer(quantile(level))
@@ -217,59 +239,73 @@ class _Scan:
         self.profile, self.nowhere = profile, np.zeros(profile.aside.shape[1])
         self.found: dict[float, tuple[float, Array]] = {}
 
-    def look(self, at: float, *starts: Array) -> None:
-        """Look at a distance."""
-        self.found[at] = self.profile(at, *starts)
+    def look(self, at: float, *starts: Array, enough: float | None = None) -> float:
+        """Look at a distance, and return the value there."""
+        self.found[at] = self.profile(at, *starts, enough=quantile(SURE) if enough is None else enough)
+        return self.found[at][0]
 
-    def endless(self) -> bool:
-        """Tell whether even values far away on both sides are not rejected: then none need be looked at between."""
+    def endless(self) -> tuple[float, ...]:
+        """Return the sides on which even values far away are not rejected: nothing need be looked at between."""
+        limit, out = quantile(min(LEVELS)), []
         for sign in (1.0, -1.0):
-            self.look(sign * OUTWARDS[-1], self.nowhere)
-        return max(least for least, _ in self.found.values()) <= quantile(min(LEVELS))
+            at = sign * OUTWARDS[-1]
+            if self.look(at, self.nowhere, enough=limit) <= limit:
+                out.append(sign)
+                self.found[at] = 0.0, self.nowhere  # at every level
+            else:
+                del self.found[at]
+        return tuple(out)
 
     def outwards(self, sign: float, wall: float) -> None:
         """Follow the minimum away from the estimate."""
         before, eta = 0.0, self.found[0.0][1]
         for size in OUTWARDS:
-            starts = [eta] if not before else [eta, eta * size / before]
-            self.look(sign * size, *starts)
-            before, (least, eta) = size, self.found[sign * size]
+            starts = [eta * size / before] if before else [eta]
+            if before and size > BRANCH:
+                starts.append(eta)
+            least = self.look(sign * size, *starts)
+            before, eta = size, self.found[sign * size][1]
             if least > wall:
                 break
 
     def closer(self, limit: float) -> None:
-        """Look once more between the nodes where the set ends, on both sides."""
+        """Look once more between the nodes where the set ends, on both sides, unless a line between them will do."""
         at = np.array(sorted(self.found))
         least = np.array([self.found[each][0] for each in at])
         kept = np.flatnonzero(least <= limit)
         if not kept.size:
             return
+        root = np.sqrt(np.minimum(least, 1e6)) * np.where(at < 0, -1.0, 1.0)
         for inside, out in ((int(kept[0]), int(kept[0]) - 1), (int(kept[-1]), int(kept[-1]) + 1)):
             if not 0 <= out < at.size:
                 continue
-            a, b, to = np.sqrt(min(least[out], 1e6)), np.sqrt(least[inside]), np.sqrt(limit)
-            share = float(np.clip((to - b) / (a - b), 0.1, 0.9))  # of the way out, by a line
+            a, b, to = abs(root[out]), abs(root[inside]), np.sqrt(limit)
+            share = (to - b) / (a - b)  # of the way out, by a line
             middle = float(at[inside] + share * (at[out] - at[inside]))
+            if _off(at, root, min(inside, out), middle) < AT_END * abs(middle):
+                continue
+            share = float(np.clip(share, 0.1, 0.9))
+            middle = float(at[inside] + share * (at[out] - at[inside]))
+            one, other = (self.found[float(at[k])][1] for k in (inside, out))
+            starts = [(1 - share) * one + share * other]
+            if float(np.linalg.norm(one - other)) > BRANCH:
+                starts += [one, other]
             if middle not in self.found:
-                eta = [self.found[float(at[k])][1] for k in (inside, out)]
-                self.look(middle, *eta, (1 - share) * eta[0] + share * eta[1])
+                self.look(middle, *starts)
 
 
-def descend(value: Callable[[Array], float], start: Array, at_start: float) -> tuple[float, Array]:
-    """Return the minimum of a function near a start; 0, which rejects nothing, where it fails."""
-    from scipy.optimize import minimize
+def _off(at: Array, root: Array, k: int, x: float) -> float:
+    """Return how far off x may be by the line between nodes k and k + 1, as the bends beside it tell; infinite without.
 
-    if not start.size or at_start <= quantile(SURE):
-        return at_start, start
-    if not np.isfinite(at_start):
-        return 0.0, start
-
-    def both(eta: Array) -> tuple[float, Array]:
-        here = value(eta)
-        moved = np.array([value(eta + move) for move in STEP * np.eye(eta.size)])
-        return here, (moved - here) / STEP - STEP  # Q bends by about 2
-
-    with np.errstate(all="ignore"):
-        options: Any = {"maxiter": 12, "gtol": FLAT, "hess_inv0": np.eye(start.size) / 2}
-        found = minimize(both, start, jac=True, method="BFGS", options=options)
-    return (float(found.fun), found.x) if np.isfinite(found.fun) and found.fun <= at_start else (at_start, start)
+    Examples
+    --------
+    >>> at = np.array([-1.0, 0.0, 1.0, 3.0])
+    >>> [round(_off(at, root, 1, 0.5), 6) for root in (2 * at, at + 0.1 * at**2)]
+    [0.0, 0.022727]
+    """
+    slopes = np.diff(root) / np.diff(at)
+    near = [j for j in (k - 1, k) if 0 <= j < slopes.size - 1]
+    if len(near) < 2 or slopes[k] == 0:
+        return np.inf
+    bend = max(abs(slopes[j + 1] - slopes[j]) / (at[j + 2] - at[j]) for j in near)
+    return float(bend * (x - at[k]) * (at[k + 1] - x) / abs(slopes[k]))

@@ -27,7 +27,8 @@ import numpy as np
 
 from versadp.correction import Blurs, CustomModel, argument_of
 from versadp.correction.argument import Residual
-from versadp.correction.series import Place, series
+from versadp.correction.blurred import member_scores
+from versadp.correction.series import Place, ladder
 from versadp.fitting.expanding import closed_form
 from versadp.losses.pilot_line import lift_of
 
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 
 LADDER = tuple(2 ** (step / 2) for step in (-1, 0, 1, 2))  # of the blur by rule; the last is for comparison only
 RULE = 1  # its place
-MORE, GUARD = 1.5, 0.25
+MORE = 1.5  # factor of off²: bias that grows by 1.8 from a blur to the next
+GUARD = 0.25  # share of a sharper blur's off² that a wider one has at least
 
 
 def blurred(problem: Problem, theta: Array, sample: Records) -> Problem:
@@ -68,7 +70,7 @@ def blurred(problem: Problem, theta: Array, sample: Records) -> Problem:
         return problem
     seen = form.prepare(sample, np.random.default_rng(0))
     place = Place(form, seen, theta, argument, problem.source.rows)
-    found = [series(replace(place, blur=step * expansion.blur), most=np.inf)[0] for step in LADDER]
+    found = ladder(place, [step * expansion.blur for step in LADDER])
     members = [replace(form, expansion=each) for each in found]
     bend = members[RULE].weighted_scores(seen, theta, hessian=True)[1] / len(seen.m)
     curvature = (bend + bend.T) / 2
@@ -90,7 +92,8 @@ def _judged(members: Sequence[Expanded], seen: Seen, theta: Array, inverse: Arra
     before, variance, square = None, np.empty(0), np.zeros((len(members) - 1, theta.size))
     for step in (-1, 0, 1):
         at = theta + step * quarter * lift
-        now = np.stack([member.weighted_scores(seen, at, hessian=False)[0] @ inverse for member in members])
+        scores = member_scores(members[0], tuple(member.expansion for member in members), seen, at)
+        now = np.stack([score @ inverse for score in scores])
         if before is not None:
             slope = np.diff(now - before, axis=0) / quarter
             square += slope.mean(axis=1) ** 2

@@ -260,9 +260,10 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     problem, line = scaled(problem, line, sample, choice.engine, choice.seed, method=choice.method)
     for ladder in (True, False):  # sharp series may hardly bend: then all coefficients are blurred by rule
         found, last, asked = _tried(problem, choice, begin, (sample, line), ladder=ladder)
-        fit = judged(found, asked)
-        if fit.converged or last.blurs is None:
+        verdict = judged(found, asked)
+        if verdict.fit.converged or last.blurs is None:
             break
+    fit = verdict.complete()
     if choice.method != "naive" and found.converged:
         refuse_coarse(last, found, sample)
     return Answer(last, fit, sample, asked, {"correction": last.taken} if last.taken else {})
