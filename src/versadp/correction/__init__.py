@@ -16,10 +16,7 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 
 from versadp.correction.analytic import Analytic
 from versadp.correction.argument import argument_of
-from versadp.correction.blurred import Blurred, Blurs
 from versadp.correction.by_level import ByLevel, as_by_level
-from versadp.correction.complete import as_expanded
-from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
@@ -29,16 +26,14 @@ from versadp.correction.projection import Projection
 from versadp.correction.random import Streams
 from versadp.correction.separable import Separable, as_separable
 from versadp.correction.stencil import Stencil
-from versadp.correction.strata import Stratified, as_stratified
+from versadp.correction.terms import Blurs, Terms, as_terms
 
 __all__ = [
     "Analytic",
-    "Blurred",
     "Blurs",
     "ByLevel",
     "CustomLaplacian",
     "CustomModel",
-    "Expanded",
     "FormulaModel",
     "IndexModel",
     "Laplacian",
@@ -53,12 +48,10 @@ __all__ = [
     "ShareModel",
     "SignedPoints",
     "Stencil",
-    "Stratified",
     "Streams",
+    "Terms",
     "argument_of",
     "as_by_level",
-    "as_expanded",
-    "as_linear",
     "as_separable",
-    "as_stratified",
+    "as_terms",
 ]

@@ -1,7 +1,7 @@
-"""Correction of losses that are sums of powers and waves of an index, by the blocks' inverses in closed form.
+"""Powers and waves of an index, corrected in records that are undone alike: a layer of `terms.py`.
 
 A design that is linear in the noisy columns, any number of blocks, nothing drawn. In the units of the fit let c be the
-centres of the blocks, e = released - c, and f = weight e, which has expectation x - c (`noise/closed.py`). A record's
+centres of the blocks, e = released - c, and f = weight e, which has expectation x - c (`noise/cases.py`). A record's
 corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x` of the noisy columns
 
     m_j L  <-  m_j (k + b'(c + f)) + f_j (1/weight - 1) b_B'f_B + (shift b)_j,        B the block of column j:
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from versadp.correction.member_kernel import add_members
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
 from versadp.correction.turning import turning
@@ -30,11 +31,13 @@ from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from versadp.correction.model import IndexModel, Records
     from versadp.losses.expansion import Expansion
-    from versadp.noise.block import Inverse
+    from versadp.noise.cases import Inverse
     from versadp.noise.closed import Complex
     from versadp.noise.units import Units
 
@@ -51,6 +54,11 @@ class Train(NamedTuple):
     fixed: Array
     along: float
     ahead: float
+
+    @classmethod
+    def of_response(cls, along: float, ahead: float) -> Train:
+        """Return how they turn with the response alone."""
+        return cls(np.zeros(0), np.zeros(0), along, ahead)
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class Seen:
         """All of them as they were released, for compiled loops."""
         form, records, none = self.form, self.records, np.empty(0)
         assert records.released is not None
-        public, response = form.public(records), form.model.target(records) if form.public_response else none
+        public, response = form.public(records), form.model.target(records) if form.model.response < 0 else none
         share, (origin, unit) = none if self.weight is None else self.weight, form.place
         public, released, response, share = map(_to_read, (public, records.released, response, share))
         return Columns(public, released, response, share, form.inverse[3], origin, 1 / unit)
@@ -137,7 +145,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Expanded:
-    """One member: the closed inverse of each power and wave of an expanded loss.
+    """The closed inverse of each power and wave of an expanded loss, the same for all records.
 
     Attributes
     ----------
@@ -153,7 +161,6 @@ class Expanded:
     units: Units
     blocks: tuple[Inverse, ...]
     expansion: Expansion
-    names: tuple[str, ...] = ("closed form",)
 
     @property
     def points(self) -> int:
@@ -183,7 +190,7 @@ class Expanded:
         """Return the public columns of the design, (n, columns)."""
         return np.ones((records.rows, 1)) if records.design is None else self.model.public(records)
 
-    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
+    def prepare(self, records: Records) -> Seen:
         """Return what corrected columns, design and response are made of."""
         return Seen(self, records)
 
@@ -205,7 +212,7 @@ class Expanded:
     @property
     def width(self) -> int:
         """How many columns that are, q."""
-        return int(self.noisy.stop) + self.public_response
+        return int(self.noisy.stop) + (self.model.response < 0)
 
     @once
     def _turn(self) -> Array:
@@ -215,11 +222,6 @@ class Expanded:
         turn[model.open, 1 + np.arange(model.open.size)] = 1.0
         turn[model.noisy, 0], turn[model.noisy, self.noisy.start + at] = centre[at], weight[at]
         return turn
-
-    def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
-        """Return scores (n, G, p), and the Hessian."""
-        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
 
     def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""
@@ -282,7 +284,7 @@ class Expanded:
         level, *weights = self.expansion.aside
         train, rate = self.train(theta, self.expansion.along), np.array([0.0, complex(self.expansion.base).real])
         gain, steady, twist = self.factors(train, rate[1] * np.arange(1.0, len(weights) + 1))
-        value, index = np.full(len(seen.m), complex(level).real), self._public(seen, theta, train)[0]
+        value, index = np.full(len(seen.m), complex(level).real), self.index(seen, theta, train)[0]
         pairs = np.array(weights, dtype=complex).view(float).reshape(-1, 2)
         wave_values(seen.e, self.inverse[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
         if seen.weight is not None:
@@ -320,7 +322,7 @@ class Expanded:
             fixed[self.model.response] += ahead * self.model.coding[1]
         return Train(alpha, fixed, along, ahead)
 
-    def _public(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
+    def index(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
         """Return what is public of `u + along y`, centres included, and of `ahead y`."""
         centre, model = self.inverse[0], self.model
         y = self.held(seen.y) if model.response < 0 else model.coding[0]
@@ -338,7 +340,7 @@ class Expanded:
         gain, level, twist = self.factors(train, base * np.arange(1, len(given) + 1))
         rate, weights = np.array([-base.imag, base.real]), np.array(given, dtype=complex)
         share = np.ones(len(score)) if seen.weight is None else seen.weight
-        index, turned = self._public(seen, theta, train)
+        index, turned = self.index(seen, theta, train)
         ahead = np.zeros((len(self.blocks) + 1, len(score) if train.ahead else 0))
         if train.ahead:
             np.add.at(ahead, block, train.fixed[:, None] * seen.e)
@@ -368,7 +370,7 @@ class Expanded:
         """Return the corrected waves of some records at frequencies, (records, M)."""
         block = self.inverse[3]
         (gain, _, _), (level, _, _), (twist, _, _) = self.factors(train, tau)
-        index, turned = self._public(seen, theta, train)
+        index, turned = self.index(seen, theta, train)
         out = turning(index[some], tau) * np.exp(1j * turned[some, None])
         for number in range(len(self.blocks)):
             own = np.flatnonzero(block == number)
@@ -385,15 +387,10 @@ class Expanded:
         low, high = np.sort(np.stack([alpha * self.units.lower, alpha * self.units.upper]), axis=0).sum(axis=1)
         return float(low + public.min()), float(high + public.max())
 
-    def gains(self, seen: Seen, theta: Array, tau: Array, *, together: bool = False) -> Array:  # noqa: ARG002 - the same for all records
+    def gains(self, theta: Array, tau: Array, *, together: bool = False) -> Array:
         """Return by how much waves of the index are magnified at each frequency: at most by a block, or by all."""
         gain = np.abs(self.factors(self.train(theta), tau)[0][0])
         return np.asarray(gain.prod(axis=1) if together else gain.max(axis=1, initial=0.0))
-
-    @property
-    def public_response(self) -> bool:
-        """True if the response is a public column."""
-        return self.model.response < 0
 
     def slope(self, theta: Array) -> Array:
         """Return the derivative of the index by the noisy columns."""
@@ -426,6 +423,43 @@ class Expanded:
                 into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
             at = own.stop
         return out
+
+
+def member_scores(form: Expanded, expansions: tuple[Expansion, ...], seen: Seen, theta: Array) -> Sequence[Array]:
+    """Return the scores by each of several series of a residual, corrected and weighted, (n, p) each.
+
+    Series at multiples of one frequency share a pass over the records.
+    """
+    members = [replace(form, expansion=each) for each in expansions]
+    if not _turn_alike(form, expansions):
+        return [member.weighted_scores(seen, theta, hessian=False)[0] for member in members]
+    out = np.empty((len(members), theta.size, len(seen.m)))
+    count, base = max(len(each.weights) for each in expansions), complex(expansions[0].base).real
+    weights, public = np.zeros((len(members), count, 2)), np.empty((len(members), len(seen.m)))
+    train = form.train(theta, expansions[0].along)
+    for k, (member, each) in enumerate(zip(members, expansions, strict=True)):
+        powers = replace(member, expansion=replace(each, weights=()))
+        out[k] = powers.weighted_scores(seen, theta, hessian=False)[0].T
+        own = np.array(each.weights)
+        weights[k, : own.size] = np.column_stack([own.real, own.imag])
+        public[k] = member.index(seen, theta, train)[0]
+    centre, _, _, block = form.inverse
+    share = np.ones(len(seen.m)) if seen.weight is None else seen.weight
+    factors = form.factors(train, base * np.arange(1.0, count + 1))
+    design, places = seen.public, form.model.places
+    add_members(seen.e, block, places, design, public, train.alpha, centre, base, weights, *factors, share, out)
+    return [each.T for each in out]
+
+
+def _turn_alike(form: Expanded, expansions: tuple[Expansion, ...]) -> bool:
+    """Return True if series have waves at the same frequencies."""
+    first = expansions[0] if expansions else None
+    return (
+        first is not None
+        and form.model.tilt is None
+        and all(each.weights and not each.odd for each in expansions)
+        and all((each.base, each.along) == (first.base, first.along) for each in expansions)
+    )
 
 
 def _to_read(array: Array) -> Array:

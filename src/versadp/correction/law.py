@@ -14,8 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.expanded import Expanded
-    from versadp.correction.strata import Stratified
+    from versadp.correction.terms import Terms
 
     Array = NDArray[np.float64]
 
@@ -69,7 +68,7 @@ class IndexLaw:
         return u, (normal / normal.sum() + 1 / GRID) / 2
 
 
-def index_law(form: Expanded | Stratified, seen: Any, theta: Array) -> IndexLaw:
+def index_law(form: Terms, seen: Any, theta: Array) -> IndexLaw:
     """Return where the index lies at a theta: within bounds, and a few standard deviations around its mean."""
     share = np.ones(len(seen.m)) if seen.weight is None else seen.weight
     mean = float(share @ (seen.m @ theta) / seen.total)

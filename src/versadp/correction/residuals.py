@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.expanded import Expanded, Seen
+    from versadp.correction.terms import Layers, Terms
 
     Array = NDArray[np.float64]
 
@@ -23,13 +23,13 @@ WAVES, ROWS, PLACES = 160, 20_000, 1000
 SEEN = 2.0  # sampling errors that a wave must stand out by
 
 
-def distribution_of(form: Expanded, seen: Seen, theta: Array, reach: tuple[float, float]) -> tuple[Array, Array, float]:
+def distribution_of(form: Terms, seen: Layers, theta: Array, reach: tuple[float, float]) -> tuple[Array, Array, float]:
     """Return values of residuals, the share of records below each, and how many raw records would tell as much.
 
     Parameters
     ----------
-    form : Expanded
-    seen : Seen
+    form : Terms
+    seen : Layers
         Some records.
     theta : array (p,)
         Of the line.

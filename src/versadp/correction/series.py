@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.argument import Argument
-    from versadp.correction.expanded import Expanded
-    from versadp.correction.strata import Stratified
+    from versadp.correction.terms import Terms
 
     Array = NDArray[np.float64]
 
@@ -62,8 +61,8 @@ class Place:
 
     Attributes
     ----------
-    form : Expanded or Stratified
-    seen : Seen or Layers
+    form : Terms
+    seen : Layers
         Some records.
     theta : array (p,)
         Around which.
@@ -75,7 +74,7 @@ class Place:
         0 of a smooth loss.
     """
 
-    form: Expanded | Stratified
+    form: Terms
     seen: Any
     theta: Array
     argument: Argument

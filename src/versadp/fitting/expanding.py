@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel, Expanded, argument_of
+from versadp.correction import CustomModel, argument_of, as_terms
 from versadp.correction.argument import Index, Residual
 from versadp.correction.law import index_law
 from versadp.correction.residuals import distribution_of
 from versadp.correction.series import Place, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
-from versadp.fitting.methods import undone
 from versadp.fitting.source import MemorySource
 from versadp.losses.expansion import Expansion
 from versadp.losses.pilot_line import Line, lift_of
@@ -29,7 +28,7 @@ from versadp.losses.starts import newton
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Records, Stratified
+    from versadp.correction import Records, Terms
     from versadp.correction.argument import Argument
     from versadp.engine import Engine
     from versadp.estimation import Moments
@@ -100,18 +99,18 @@ def serves(problem: Problem, sample: Records, theta: Array) -> bool:
     return low <= law.low and law.high <= high
 
 
-def closed_form(problem: Problem) -> Expanded | None:
+def closed_form(problem: Problem) -> Terms | None:
     """Return the form in which powers and waves of the index will be undone, if it is one for all of a record."""
     form = _form(problem)
-    return form if isinstance(form, Expanded) else None
+    return None if form is None or form.strata is not None else form
 
 
-def _form(problem: Problem) -> Expanded | Stratified | None:
+def _form(problem: Problem) -> Terms | None:
     """Return the form in which a series will be undone, if there is one: for all of a record, or level by level."""
     model = problem.model
     if isinstance(model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
         return None
-    return undone(problem, Expansion(), waves=True)
+    return as_terms(model, problem.units, problem.blocks, Expansion())
 
 
 def has_series(problem: Problem) -> bool:
@@ -122,7 +121,7 @@ def has_series(problem: Problem) -> bool:
     )
 
 
-def place_of(problem: Problem, sample: Records) -> tuple[Expanded | Stratified, Argument, Any] | None:
+def place_of(problem: Problem, sample: Records) -> tuple[Terms, Argument, Any] | None:
     """Return the form, the argument and some records that a series is made for; None if there will be none."""
     argument = _argument(problem)
     form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
@@ -161,7 +160,7 @@ def line_in_closed_form(problem: Problem, sample: Records) -> Line | None:
     return Line(theta, lift_of(seen.m), *distribution_of(form, seen, theta, reach))
 
 
-def least_squares(form: Expanded | Stratified, seen: Any, slope: float = 0.0) -> Array | None:
+def least_squares(form: Terms, seen: Any, slope: float = 0.0) -> Array | None:
     """Return `(ψ[m m'])^-1 ψ[m (y - slope)]`; None where corrected squares have no inverse."""
     if np.linalg.eigvalsh(seen.squares)[0] <= 0:
         return None
@@ -170,7 +169,7 @@ def least_squares(form: Expanded | Stratified, seen: Any, slope: float = 0.0) ->
     return np.asarray(-np.linalg.solve(seen.squares, score.sum(axis=(0, 1))))
 
 
-def _start(argument: Argument, form: Expanded | Stratified, seen: Any) -> Array | None:
+def _start(argument: Argument, form: Terms, seen: Any) -> Array | None:
     """Return corrected least squares; of a natural loss on its scale, around the index g that gives the mean response.
 
     theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+FINEST = 2**18  # outputs that are written out one by one
 PARTS = 16  # of a window: over such a part the law of outputs is taken to be even
 
 
@@ -74,6 +75,11 @@ class Lattice:
         """Return outputs merged, their lattice points at most so far apart."""
         q = next(q for q in range(max(1, int(most / self.step)), 0, -1) if self.window % q == 0)
         return replace(self, merged=q)
+
+    @property
+    def is_small(self) -> bool:
+        """True if functions can be tabled over all outputs."""
+        return self.shown + self.unseen <= FINEST
 
     @cached_property
     def values(self) -> Array:
