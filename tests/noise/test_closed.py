@@ -1,16 +1,19 @@
 """Inverses in closed form: exact on small lattices, by enumeration of every output; a wrong coin is rejected."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from versadp.errors import ParameterError
 from versadp.noise import ResponseBlock, Window, ZeroInflatedBlock, ZeroInflatedSymmetricLaplace
 from versadp.noise.cases import Coded, whole
 from versadp.noise.closed import sinc, spread_ratio
+from versadp.noise.lattice import Lattice
 from versadp.noise.window_law import WORDS
 from versadp.schema import Bounded, Categorical
+from versadp_tests.strangers import LotteryBlock
 
 COLUMNS = {"a": Bounded(-1, 3), "b": Bounded(0, 1), "c": Bounded(5, 8)}
 JOINT = Window(epsilon=2.0, cells={"a": 4, "b": 1, "c": 3}, window={"a": 3, "b": 1, "c": 4}).on(COLUMNS)
@@ -129,8 +132,6 @@ def test_laplace_noise_is_undone():
 
 
 def test_exponentials_without_variance_are_refused():
-    from versadp.errors import ParameterError
-
     block = ZeroInflatedBlock(("a",), (0.0,), (1.0,), (1.0,), 0.2)
     with pytest.raises(ParameterError, match="no finite variance"):
         whole(block).waves(np.array([[1.0j]]))
@@ -211,3 +212,31 @@ def test_randomised_response_is_a_window_of_one():
     assert whole(block).products().shift == pytest.approx(whole(same).products().shift)
     t = np.array([[0.3, -0.8]])
     assert whole(block).waves(t).level.value == pytest.approx(whole(same).waves(t).level.value)
+
+
+@dataclass(frozen=True)
+class Tickets(LotteryBlock):
+    """A stranger that says where its column has its lattice, and no more."""
+
+    def lattice(self, column):
+        assert column == self.columns[0]
+        return Lattice(self.lower, self.step, self.tickets - 1, 1, self.keep)
+
+
+@pytest.mark.parametrize("off", [0.0, 0.02])
+def test_a_block_of_ones_own_needs_a_lattice_for_all_closed_forms(off):
+    block, t = Tickets(("v",), -1.0, 3.0, 5, 0.4), np.array([[0.3], [1.7]])
+    values, found = np.linspace(-1, 3, 5), whole(replace(block, keep=0.4 + off))
+    (centre,), weight, shift = found.products()
+    gain, level = found.waves(t)
+    for k, x in enumerate(values):
+        chance = 0.6 / 5 + 0.4 * (np.arange(5) == k)
+        square = chance @ (weight * (values - centre) ** 2) + shift[0, 0] - (x - centre) ** 2
+        wave = (gain.value[:, None] * np.exp(1j * t * (values - centre)) + level.value[:, None]) @ chance
+        wrong = np.abs(wave - np.exp(1j * t[:, 0] * (x - centre))).max()
+        assert (max(abs(square), wrong) < 1e-12) == (not off)
+
+
+def test_a_block_with_inverses_of_former_days_is_refused():
+    with pytest.raises(ParameterError, match="waves, which blocks no longer have"):
+        type("Old", (LotteryBlock,), {"waves": None})

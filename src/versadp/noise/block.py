@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
 UNITS = ("record", "attribute")
+FORMER = frozenset({"products", "waves", "cases", "coded", "strata"})  # inverses that `lattice` and `gain` replace
 
 
 def check_unit(unit: str) -> str:
@@ -132,6 +133,15 @@ class Block(ABC):
     """
 
     columns: tuple[str, ...]
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        """Refuse a block that states its inverse in a way that nobody asks for."""
+        super().__init_subclass__(**facts)
+        if former := sorted(FORMER & set(vars(cls))):
+            raise ParameterError(
+                f"{cls.__name__} states its inverse by {', '.join(former)}, which blocks no longer have",
+                hint="state lattice(column), or gain(t) if the noise multiplies waves; CHANGELOG.md shows how",
+            )
 
     @property
     @abstractmethod
