@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.correction import expanded
-from versadp.correction.turning import turning
+from versadp.correction import waves
 from versadp.errors import InsecureWarning
-from versadp.fitting.expanding import closed_form
+from versadp.fitting.approximate import closed_form
 from versadp.fitting.models import make_problem
 from versadp.losses import Check
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window
+from versadp.noise.closed import turning
 
 ROWS = 700  # more than twice what the compiled loop works on at once, and no multiple of it
 COLUMNS = {"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(0, 10), "v": vdp.Bounded(-4, 4), "w": vdp.Public()}
@@ -66,7 +66,7 @@ def test_members_together_have_the_scores_of_each(noise, weighted):
 
 def test_members_that_turn_differently_are_had_one_by_one(monkeypatch):
     form, seen = prepared("joint")
-    monkeypatch.setattr(expanded, "add_members", None)
+    monkeypatch.setattr(waves, "add_members", None)
     one, other = several()[:2]
     found = form.member_scores((one, replace(other, base=0.5)), seen, np.full(4, 0.2))
     alone, _ = replace(form, expansion=replace(other, base=0.5)).weighted_scores(seen, np.full(4, 0.2), hessian=False)

@@ -1,6 +1,6 @@
 """Compiled loops over powers of an index: a score a record, or sums over records without any array of scores.
 
-Formulas stand in `expanded.py`. Loops are over a column at a time, and as many records as stay near the processor: such
+Formulas stand in `powers.py`. Loops are over a column at a time, and as many records as stay near the processor: such
 loops are vectorised, and what they write need not go through memory.
 """
 

@@ -30,9 +30,9 @@ import numpy as np
 
 from versadp.correction.argument import terms
 from versadp.correction.law import WIDER, IndexLaw, index_law
-from versadp.correction.turning import turning
 from versadp.errors import ParameterError
 from versadp.losses.expansion import Expansion
+from versadp.noise.closed import turning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

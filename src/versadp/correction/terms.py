@@ -5,7 +5,7 @@
 Terms are powers and waves of an index that is linear in noisy numbers and in the numbers that stand for levels of
 categories; times 1 where no value is missing; times 1{category = level}, a sum over strata, where categories multiply
 numbers (`strata.py`). In the records of a stratum with the same cases in all blocks (`noise/cases.py`) terms are undone
-alike: these records are a layer, worked on together (`expanded.py`), and with the layers' factors
+alike: these records are a layer, worked on together (`powers.py`, `waves.py`), and with the layers' factors
 
     score  =  Σ over layers of factor T' score(T theta),      Hessian  =  Σ of T' Hessian T.
 
@@ -15,12 +15,14 @@ A loss with kinks has several series, each blurred by its own measure (`Blurs`),
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.expanded import Expanded, Train, as_linear, member_scores, sums_of
+from versadp.correction.layers import Layer, Layers, kinds_of
+from versadp.correction.powers import as_linear, sums_of
 from versadp.correction.strata import Strata, Stratum, as_strata
+from versadp.correction.waves import IndexTerms, Train, member_scores
 from versadp.engine.once import once
 from versadp.formula.design import PUBLIC
 from versadp.formula.terms import Terms as PublicTerms
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.expanded import Seen, Sums
+    from versadp.correction.layers import Kinds
     from versadp.correction.model import IndexModel, LinearModel, Records
+    from versadp.correction.powers import Sums
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.noise.cases import Coded, Inverse
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Numbers = NDArray[np.int64]
-    Kinds = tuple[Numbers, Numbers]
 
 
 @dataclass(frozen=True)
@@ -67,95 +69,6 @@ class Blurs:
     expansions: tuple[Expansion, ...]
     shares: tuple[Array, ...]
     off: Array
-
-
-class Layer(NamedTuple):
-    """Records of one stratum with the same cases, as far as they do not depend on the parameters.
-
-    The redrawn part of an inverse is the same for records that are alike in public: those are worked on once.
-    """
-
-    rows: Numbers | slice
-    weight: Array | None  # factor of the layer's records beside those that stand in `seen`
-    change: Array | None  # T, (q, p)
-    form: Expanded
-    seen: Seen  # of all kinds of records
-    kind: Numbers | slice  # of each record
-    times: Array | float  # how often its kind is there
-
-
-@dataclass(frozen=True)
-class Layers:
-    """All layers of some records, and what they come to together; each array is made when it is first asked for."""
-
-    layers: tuple[Layer, ...]
-    rows: int
-    size: int
-    given: Array | None  # weights of the records
-
-    @property
-    def alone(self) -> Layer | None:
-        """The one layer, if all records are in it as they are."""
-        first = self.layers[0] if len(self.layers) == 1 else None
-        return first if first is not None and first.weight is None and isinstance(first.rows, slice) else None
-
-    @once
-    def m(self) -> Array:
-        """Corrected design, (n, p)."""
-        if self.alone is not None:
-            return self.alone.seen.m
-        out = np.zeros((self.rows, self.size))
-        for layer in self.layers:
-            out[layer.rows] += _back(layer, layer.seen.m)[layer.kind] * _column(layer.weight)
-        return out
-
-    @once
-    def y(self) -> Array:
-        """Corrected response, (n,)."""
-        if self.alone is not None:
-            return self.alone.seen.y
-        out = np.zeros(self.rows)
-        for layer in self.layers:
-            out[layer.rows] += layer.seen.y[layer.kind] * (1.0 if layer.weight is None else layer.weight)
-        return out
-
-    @once
-    def weight(self) -> Array | None:
-        """Weights of the records, with the factors of layers that are not in `m` and `y`."""
-        if self.alone is not None or any(layer.weight is not None for layer in self.layers):
-            return self.given
-        out = np.zeros(self.rows)
-        for layer in self.layers:
-            assert layer.seen.weight is not None
-            out[layer.rows] = layer.seen.weight
-        return out
-
-    @once
-    def squares(self) -> Array:
-        """Sum of corrected products of the design, (p, p)."""
-        out = np.zeros((self.size, self.size))
-        for layer in self.layers:
-            out += _bent(layer, layer.seen.squares)
-        return out
-
-    @once
-    def total(self) -> float:
-        """Sum of all weights."""
-        return float(sum(layer.seen.total for layer in self.layers))
-
-
-def _back(layer: Layer, score: Array) -> Array:
-    """Return scores of a layer's coefficients as those of the model's."""
-    return score if layer.change is None else score @ layer.change
-
-
-def _bent(layer: Layer, squares: Array) -> Array:
-    """Return a Hessian of a layer's coefficients as one of the model's."""
-    return squares if layer.change is None else np.asarray(layer.change.T @ squares @ layer.change)
-
-
-def _column(weight: Array | None) -> Array | float:
-    return 1.0 if weight is None else weight[:, None]
 
 
 @dataclass(frozen=True)
@@ -195,10 +108,10 @@ class Terms:
         return self.model if self.strata is None else self.strata.linear
 
     @once
-    def first(self) -> Expanded:
+    def first(self) -> IndexTerms:
         """The form of records that show all there is."""
         found = tuple(inverse for block in self.blocks if (inverse := whole(block)) is not None)
-        return Expanded(self.linear, self.units, found, self.expansion)
+        return IndexTerms(self.linear, self.units, found, self.expansion)
 
     @property
     def points(self) -> int:
@@ -230,7 +143,7 @@ class Terms:
             found.append(own)
             at += len(block.columns)
         for rows, factor, blocks in Stratum({}, np.ones(records.rows), found).together():
-            form = Expanded(self.model, self.units, blocks, self.expansion)
+            form = IndexTerms(self.model, self.units, blocks, self.expansion)
             some = known.take(rows).weighted(factor[rows])
             yield Layer(rows, None, None, form, form.prepare(some), slice(None), 1.0)
 
@@ -251,7 +164,7 @@ class Terms:
                 if design.outcome is not None:
                     shown = design.outcome.values[stratum.levels[design.outcome.column]]
                     some = replace(some, response=np.full(some.rows, shown))
-                form = Expanded(strata.linear, strata.numbers, blocks, self.expansion)
+                form = IndexTerms(strata.linear, strata.numbers, blocks, self.expansion)
                 yield Layer(rows, own, change, form, form.prepare(some), kind, times)
 
     @staticmethod
@@ -285,9 +198,9 @@ class Terms:
         """Return the sum of scores of powers, and of Hessians: no record is looked at again."""
         score, bend = np.zeros(self.model.size), np.zeros((self.model.size, self.model.size))
         for layer in seen.layers:
-            own, bent = self._now(layer).score_line(layer.seen, _there(layer, theta))
-            score += _back(layer, own)
-            bend += _bent(layer, bent)
+            own, bending = self._now(layer).score_line(layer.seen, layer.there(theta))
+            score += layer.back(own)
+            bend += layer.bent(bending)
         return score, bend
 
     def weighted_scores(self, seen: Layers, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
@@ -298,9 +211,9 @@ class Terms:
             return self._now(seen.alone).weighted_scores(seen.alone.seen, theta, hessian=hessian)
         score, bend = np.zeros((seen.rows, self.model.size)), np.zeros((self.model.size, self.model.size))
         for layer in seen.layers:
-            own, bent = self._now(layer).weighted_scores(layer.seen, _there(layer, theta), hessian=hessian)
-            score[layer.rows] += _spread(layer, own)
-            bend += _bent(layer, bent)
+            own, bending = self._now(layer).weighted_scores(layer.seen, layer.there(theta), hessian=hessian)
+            score[layer.rows] += layer.spread(own)
+            bend += layer.bent(bending)
         return score, bend
 
     def _blurred(self, blurs: Blurs, seen: Layers, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
@@ -321,12 +234,12 @@ class Terms:
             return list(member_scores(self._now(seen.alone), expansions, seen.alone.seen, theta))
         out = [np.zeros((seen.rows, self.model.size)) for _ in expansions]
         for layer in seen.layers:
-            found = member_scores(self._now(layer), expansions, layer.seen, _there(layer, theta))
+            found = member_scores(self._now(layer), expansions, layer.seen, layer.there(theta))
             for own, into in zip(found, out, strict=True):
-                into[layer.rows] += _spread(layer, own)
+                into[layer.rows] += layer.spread(own)
         return out
 
-    def _now(self, layer: Layer) -> Expanded:
+    def _now(self, layer: Layer) -> IndexTerms:
         """Return a layer's form with the loss as it is now: it may have been prepared for another."""
         model = self.model if self.strata is None else layer.form.model
         if layer.form.expansion is self.expansion and layer.form.model is model:
@@ -337,9 +250,9 @@ class Terms:
         """Return the scale's score of each record, and the sum of its derivative; of those that are left out 0."""
         value, moved = np.zeros(seen.rows), np.zeros(self.model.size)
         for layer in seen.layers:
-            own, by_theta = self._now(layer).aside(layer.seen, _there(layer, theta), slope=slope)
+            own, by_theta = self._now(layer).aside(layer.seen, layer.there(theta), slope=slope)
             value[layer.rows] += own[layer.kind] / layer.times
-            moved += _back(layer, by_theta)
+            moved += layer.back(by_theta)
         return value, moved
 
     def waves(self, seen: Layers, theta: Array, tau: Array, some: Numbers, train: Train) -> Complex:
@@ -351,7 +264,7 @@ class Terms:
         for layer in seen.layers:
             inside = np.flatnonzero(place[layer.rows] >= 0)
             at = inside if isinstance(layer.kind, slice) else layer.kind[inside]
-            form, here = self._now(layer), _there(layer, theta)
+            form, here = self._now(layer), layer.there(theta)
             own = form.waves(layer.seen, here, tau, at, form.train(here, train.along, train.ahead))
             weight = 1.0 if layer.weight is None else layer.weight[inside, None]
             out[place[layer.rows][inside]] += weight * own
@@ -363,14 +276,14 @@ class Terms:
 
     def ends(self, seen: Layers, theta: Array) -> tuple[float, float]:
         """Return between what the index lies on any layer."""
-        ends = [layer.form.ends(layer.seen, _there(layer, theta)) for layer in seen.layers]
+        ends = [layer.form.ends(layer.seen, layer.there(theta)) for layer in seen.layers]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def gains(self, seen: Layers, theta: Array, tau: Array, *, together: bool = False) -> Array:
         """Return by how much waves of the index are magnified at most at each frequency: by a block, or by all."""
         if self.strata is None:  # of records that show all there is
             return self.first.gains(theta, tau, together=together)
-        each = [layer.form.gains(_there(layer, theta), tau, together=together) for layer in seen.layers]
+        each = [layer.form.gains(layer.there(theta), tau, together=together) for layer in seen.layers]
         return np.asarray(np.max(each, axis=0))
 
     def held(self, y: Array) -> Array:
@@ -381,24 +294,6 @@ class Terms:
     def public_response(self) -> bool:
         """True if the response is a public column."""
         return self.model.response < 0 if self.strata is None else bool(self.model.design.response == PUBLIC)
-
-
-def _there(layer: Layer, theta: Array) -> Array:
-    """Return the coefficients of a layer."""
-    return theta if layer.change is None else layer.change @ theta
-
-
-def _spread(layer: Layer, score: Array) -> Array:
-    """Return the scores of a layer's records, in the model's coefficients, from those of their kinds."""
-    out = _back(layer, score)
-    return out if isinstance(layer.kind, slice) else out[layer.kind] / np.reshape(layer.times, (-1, 1))
-
-
-def kinds_of(records: Records) -> Kinds:
-    """Return one record of each kind that is alike in public, and the kind of each record."""
-    known = [each for each in (records.design, records.response, records.weight) if each is not None]
-    _, first, kind = np.unique(np.column_stack(known), axis=0, return_index=True, return_inverse=True)
-    return first, kind.ravel()
 
 
 def waves_of(form: Any) -> int:

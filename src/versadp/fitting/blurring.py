@@ -28,7 +28,7 @@ import numpy as np
 from versadp.correction import Blurs, CustomModel, argument_of
 from versadp.correction.argument import Residual
 from versadp.correction.series import Place, ladder
-from versadp.fitting.expanding import closed_form
+from versadp.fitting.approximate import closed_form
 from versadp.losses.pilot_line import lift_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction import Records, Terms
-    from versadp.correction.terms import Layers
+    from versadp.correction.layers import Layers
     from versadp.fitting.problem import Problem
     from versadp.losses.expansion import Expansion
 

@@ -28,11 +28,10 @@ from versadp.estimation import (
     zero_of_line,
 )
 from versadp.estimation import start as plain_fit
+from versadp.fitting.approximate import expanded, few_points, less_varying, line_in_closed_form, serves
 from versadp.fitting.basis import in_basis
 from versadp.fitting.blurring import blurred
-from versadp.fitting.choosing import few_points, less_varying
 from versadp.fitting.coarse import refuse_coarse
-from versadp.fitting.expanding import expanded, line_in_closed_form, serves
 from versadp.fitting.likelihood import fit_likelihood, refuse_options
 from versadp.fitting.line import corrected_line, tamed
 from versadp.fitting.members import wants_series

@@ -5,7 +5,7 @@
 | categories; smooth loss, linear in numbers by level | those of one block, by level: `zero` by points, fades |
 | categories; any other loss | `zero`, fades and `clip` by points |
 | windows, further zero-inflated blocks; smooth loss | the same, and the closed form without an extension |
-| the same; a loss with kinks | by points, or a series: what is predicted to vary less (`choosing.py`) |
+| the same; a loss with kinks | by points, or a series: what is predicted to vary less (`approximate.py`) |
 
 Points of all blocks multiply, so that there are fewer draws where more blocks have them. Beside categories alone there
 are as many as without, for levels are drawn along (`correction/points.py`).

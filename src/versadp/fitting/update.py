@@ -31,10 +31,10 @@ from versadp.errors import DataError, EstimationError, ParameterError, ReleaseEr
 from versadp.estimation import Family, Fit, Outcome
 from versadp.estimation.diagnostics import PLAIN
 from versadp.estimation.update import AGAIN, Kept, renewed
+from versadp.fitting.approximate import place_of, serves
 from versadp.fitting.basis import with_basis
 from versadp.fitting.coarse import refuse_coarse
 from versadp.fitting.counted_records import edition_of, fingerprint, refuse_counted, refuse_other_edition
-from versadp.fitting.expanding import place_of, serves
 from versadp.fitting.members import wants_series
 from versadp.fitting.methods import METHODS, forms_of
 from versadp.fitting.models import make_problem

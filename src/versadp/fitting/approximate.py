@@ -1,13 +1,19 @@
-"""Before a loss of an index is fitted in closed form: the series of the loss where its argument lies, and a start.
+"""Approximate a loss of an index by terms that can be undone, where its argument lies; and where a fit starts.
 
-The series needs to know how far the index reaches, which the coefficients tell, so a rough fit comes first: corrected
+A series needs to know how far the index reaches, which the coefficients tell, so a rough fit comes first: corrected
 least squares, stretched to the scale of a natural loss, moved to the quantile of its residuals for check loss. From
 there Newton steps on a part of the records lead to where the fit to all of them begins; none leaves the interval of the
 series, which moves along.
+
+A loss with kinks is blurred where windows have erased what it needs. Where columns lie on few lattice points without
+windows, signed points of all outputs need no blur. Both are evaluated on a part of the records where their fits begin:
+with v the sandwich variance of a coefficient, that of a series times `1 + shift²`, the series is taken if the mean of
+`log v(series)/v(points)` is negative.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +21,18 @@ import numpy as np
 
 from versadp.correction import CustomModel, argument_of, as_terms
 from versadp.correction.argument import Index, Residual
-from versadp.correction.law import index_law
-from versadp.correction.residuals import distribution_of
+from versadp.correction.law import distribution_of, index_law
 from versadp.correction.series import Place, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
+from versadp.estimation.combine import simplex_weights, trace_matrix
+from versadp.estimation.newton import definite
+from versadp.fitting.methods import forms_of
 from versadp.fitting.source import MemorySource
 from versadp.losses.expansion import Expansion
 from versadp.losses.pilot_line import Line, lift_of
 from versadp.losses.starts import newton
+from versadp.noise.points import How
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,12 +44,15 @@ if TYPE_CHECKING:
     from versadp.fitting.problem import Problem
 
     Array = NDArray[np.float64]
+    Begun = tuple[Problem, Array]
 
-ROUNDS = 20
-NEAR = 0.3  # standard errors
-ROWS = 30_000
-FAR = 100.0  # a first guess of an index this wide is none
-SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are taken to be as smooth as that
+ROUNDS = 20  # Newton steps before a fit, at most; logistic fits take 3 to 6
+NEAR = 0.3  # standard errors of a step after which a fit to all records starts: its first step is twice as long
+START_ROWS = 30_000  # records that a loss with kinks is started on: many waves, and only a start is wanted
+FAR = 100.0  # width of the index beyond which a first guess is none
+SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are as smooth as that (docs/theory/windows.md)
+FEW_POINTS = 100  # points of a record that are cheap to write out
+COMPARED_ROWS = 20_000  # records on which two corrections are compared: their ratio is known to a few percent
 
 
 def expanded(
@@ -55,8 +67,8 @@ def expanded(
     form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
     if form is None or argument is None:
         return None
-    if not argument.loss.smooth and sample.rows > ROWS:  # many waves, and only a start is wanted
-        sample = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:ROWS]))
+    if not argument.loss.smooth and sample.rows > START_ROWS:
+        sample = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:START_ROWS]))
     seen = form.prepare(sample, np.random.default_rng(0))
     theta = _start(argument, form, seen) if line is None else argument.loss.start_on(line)
     if theta is None:
@@ -185,3 +197,49 @@ def _start(argument: Argument, form: Terms, seen: Any) -> Array | None:
     if theta is None or not np.isfinite(theta).all() or index_law(form, seen, theta).width > FAR:
         return None
     return np.asarray(theta)
+
+
+def few_points(problem: Problem) -> bool:
+    """Tell whether a record has so few signed points that they may be the better correction."""
+    return math.prod(block.point_count(How()) for block in problem.blocks) <= FEW_POINTS
+
+
+def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, seed: int) -> Begun:
+    """Return the problem, and where it starts, whose correction is predicted to vary less; it says so."""
+    if sample.rows > COMPARED_ROWS:
+        sample = sample.take(
+            np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, COMPARED_ROWS, replace=False))
+        )
+    of_series, of_points = (_variances(*each, sample, engine, seed) for each in (series, points))
+    expansion = series[0].expansion
+    assert expansion is not None
+    of_series = of_series * (1 + expansion.shift**2)
+    if not np.isfinite(of_points).all() and not np.isfinite(of_series).all():
+        return series
+    with np.errstate(invalid="ignore"):
+        ratio = float(np.exp(np.mean(np.log(of_series) - np.log(of_points)) / 2))
+    if ratio < 1:
+        return replace(series[0], taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
+    return replace(points[0], taken=f"signed points, for a series {_times(ratio)}"), points[1]
+
+
+def _times(ratio: float) -> str:
+    return f"would have {ratio:.3g} times the standard error" if math.isfinite(ratio) else "has no curvature"
+
+
+def _variances(problem: Problem, theta: Array, sample: Records, engine: Engine, seed: int) -> Array:
+    """Return the sandwich variances at a theta; infinite without curvature."""
+    forms = forms_of(problem, "efficient", None, 20, sample.rows)
+    family = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
+    mix = np.ones(len(family.names))
+    if mix.size > 1:  # members in equal parts but the widest, then by their weights
+        mix[-1] = 0.0
+        first = family.moments(theta, mix / mix.sum())
+        if not definite(first.hessian):
+            return np.full(theta.size, np.inf)
+        every = family.moments(theta, np.eye(mix.size), hessian=False)
+        mix = simplex_weights(trace_matrix(every, first.hessian, np.arange(theta.size)))
+    now = family.moments(theta, mix)
+    if not np.isfinite(now.hessian).all() or np.linalg.eigvalsh(now.hessian)[0] <= 0:
+        return np.full(theta.size, np.inf)
+    return np.asarray(np.diag(now.covariance()))
