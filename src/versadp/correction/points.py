@@ -198,6 +198,11 @@ class SignedPoints:
             return ("points",)
         return tuple("clip" if self.clip and each.name == "none" else each.name for each in self.extensions)
 
+    @property
+    def said(self) -> str:
+        """What is undone, in words, if there is one member."""
+        return "signed points" if self.second and len(self.names) == 1 else ""
+
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
         """The zero-inflated blocks; of one in whose noise units is fitted, these."""

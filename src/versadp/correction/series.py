@@ -159,7 +159,7 @@ def _series(
     expansion = place.argument.expansion(found, base, (law.low, law.high), held)
     if place.form.model.tilt is not None:
         expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
-    return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), shift
+    return replace(expansion, blur=place.blur, shift=shift), shift
 
 
 class Equations(NamedTuple):

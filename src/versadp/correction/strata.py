@@ -95,6 +95,12 @@ class Strata:
     blocks: tuple[Block | Coded, ...]
 
     @property
+    def levels(self) -> int:
+        """Combinations of levels."""
+        names = (*self.model.design.private, *self.crossed)
+        return int(prod(len(self.model.design.levels[name]) for name in names))
+
+    @property
     def count(self) -> int:
         """Strata of a record: of categories, twice as many for each block in which records are not all alike."""
         sets = [set(block.columns) for block in self.blocks]

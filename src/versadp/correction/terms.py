@@ -103,6 +103,18 @@ class Terms:
         return ("closed form" if self.strata is None else "closed form by level",)
 
     @property
+    def said(self) -> str:
+        """What is undone, of how many terms, and what they may shift, in words."""
+        several = (self.expansion,) if self.blurs is None else self.blurs.expansions
+        waves = max(len(each.weights) + len(each.odd) for each in several)
+        how = "closed form" if self.strata is None else f"closed form on {self.strata.levels} levels"
+        if not waves:
+            return f"{how}: powers of the index"
+        shift = max(each.shift for each in several)
+        off = f", off by at most {shift:.1g} standard errors" if shift else ""
+        return f"{how}: powers and {waves} {'wave' if waves == 1 else 'waves'} of the index{off}"
+
+    @property
     def linear(self) -> LinearModel:
         """The model of one stratum."""
         return self.model if self.strata is None else self.strata.linear

@@ -265,7 +265,8 @@ def estimate(problem: Problem, choice: _Choice, begin: Array | None) -> Answer:
     fit = verdict.complete()
     if choice.method != "naive" and found.converged:
         refuse_coarse(last, found, sample)
-    return Answer(last, fit, sample, asked, {"correction": last.taken} if last.taken else {})
+    taken = last.taken or (getattr(asked.family.forms[0], "said", "") if len(asked.family.forms) == 1 else "")
+    return Answer(last, fit, sample, asked, {"correction": taken} if taken else {})
 
 
 def _tried(

@@ -89,7 +89,8 @@ class Problem:
         """Return a covariance with what blurring or projecting a loss may be off by: an error like any other."""
         if self.blurs is not None:
             return cov + np.diag(self.blurs.off**2)
-        shift = self.off if self.expansion is None else self.expansion.shift
+        own = self.expansion
+        shift = own.shift if own is not None and own.blur else self.off
         return cov * (1 + shift**2)
 
     def to_fit(self, theta: Array) -> Array:
