@@ -15,9 +15,9 @@ import pytest
 hypothesis.settings.register_profile("fixed", derandomize=True)
 hypothesis.settings.load_profile("fixed")
 _DEFAULT_RNG = np.random.default_rng
-_DRAWING = [
-    ("", itertools.count())
-]  # innermost last: a module that is imported, or a test and a fixture that it sets up
+# innermost last: a module that is imported, a test, a fixture that it sets up; and how much each has drawn
+_DRAWING = [("", itertools.count())]
+_INSTANCES = {}  # of a test with parameters, by its name
 _PROCESS = os.getpid()
 
 
@@ -41,6 +41,14 @@ def _drawn_for(name):
         yield
     finally:
         _DRAWING.pop()
+
+
+def pytest_itemcollected(item):
+    """Leave all but every k-th instance of a test that is marked `thinned(k)` to `make test-full`."""
+    if thinned := item.get_closest_marker("thinned"):
+        counted = _INSTANCES.setdefault(item.nodeid.partition("[")[0], itertools.count())
+        if next(counted) % thinned.args[0]:
+            item.add_marker("full")
 
 
 @pytest.hookimpl(wrapper=True)
