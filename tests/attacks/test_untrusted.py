@@ -258,6 +258,7 @@ def test_a_state_that_asks_for_many_draws_is_refused_before_anything_is_drawn(tm
             State.load(tmp_path / "state.json")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("degrees", [[100, 100], [49, 2], [80, 75]])
 def test_a_state_that_asks_for_high_degrees_is_refused_before_anything_is_undone(tmp_path, degrees):
     rng = np.random.default_rng(0)
