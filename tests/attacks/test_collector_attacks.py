@@ -128,10 +128,11 @@ def test_one_forged_public_value_does_not_stop_a_round_for_ever(tmp_path):
 
 
 ALONE = """
-import resource, sys
+import sys
 from versadp.cli import main
+from versadp_bench.measure import peak_memory
 main(sys.argv[1:], standalone_mode=False)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+print(round(1024 * peak_memory()), file=sys.stderr)
 """
 
 

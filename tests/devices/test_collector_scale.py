@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -14,18 +13,20 @@ import time
 import pytest
 
 import versadp as vdp
+from versadp_bench.measure import peak_memory
 from versadp_tests.reports import MECH, ROUND, lines, reports
 
 pytestmark = pytest.mark.slow
 ALONE = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 BAD = [b"no json", b"[1, 2", b'{"format": "versadp report"}', b"\xff\xfe", b'{"a": NaN}']
 MEASURED = """
-import json, resource, sys, time
+import json, sys, time
 import versadp as vdp
+from versadp_bench.measure import peak_memory
 folder, path, mechanism = sys.argv[1:]
 mech = vdp.Mechanism.from_json(open(mechanism).read())
 def most():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return 1024 * peak_memory()
 with vdp.devices.Collector(folder, mech, round="2026-11", least=1000, public={"bought": [0, 1]}) as collector:
     wall, cpu = time.perf_counter(), time.process_time()
     counts = collector.take_file(path)
@@ -107,6 +108,7 @@ def test_nothing_acknowledged_is_lost_by_an_endpoint_that_is_killed_under_load(
     for sender in senders:
         sender.start()
     time.sleep(seconds)
+    most = peak_memory(process.pid)
     process.send_signal(signal.SIGKILL)
     for sender in senders:
         sender.join(60)
@@ -118,4 +120,4 @@ def test_nothing_acknowledged_is_lost_by_an_endpoint_that_is_killed_under_load(
     record_property("reports per second", round(len(told) / seconds))
     assert told <= there
     assert len(told) > 100
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 500 * 1024
+    assert most < 0.5  # GiB
