@@ -20,9 +20,8 @@ const imported = (digits) => web.derived(unhex(digits));
 test("SHA-256 and HMAC have their published answers", () => {
   assert.equal(hex(sha256(new Uint8Array(0))), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   assert.equal(hex(sha256(new TextEncoder().encode("abc"))), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  const key = new Uint8Array(131).fill(0xaa); // RFC 4231, case 6
-  const data = new TextEncoder().encode("Test Using Larger Than Block-Size Key - Hash Key First");
-  assert.equal(hex(hmac(key, data)), "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+  const [key, data] = ["Jefe", "what do ya want for nothing?"].map((text) => new TextEncoder().encode(text)); // RFC 4231, case 2
+  assert.equal(hex(hmac(key, data)), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 });
 
 test("laws and fingerprints", () => {
