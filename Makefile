@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/versadp demo
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -rs
 
 test-slow: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
