@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/versadp demo
 
 test: check
-	$(PYTEST) --doctest-modules src tests
+	$(PYTEST) -rs --doctest-modules src tests
 
 test-full: $(VENV)/.tested
 	$(PYTEST) -m "full and not slow"
