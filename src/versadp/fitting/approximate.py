@@ -50,7 +50,7 @@ ROUNDS = 20  # Newton steps before a fit, at most; logistic fits take 3 to 6
 NEAR = 0.3  # standard errors of a step after which a fit to all records starts: its first step is twice as long
 START_ROWS = 30_000  # records that a loss with kinks is started on: many waves, and only a start is wanted
 FAR = 100.0  # width of the index beyond which a first guess is none
-SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are as smooth as that (docs/theory/windows.md)
+SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are as smooth as that (docs/theory/correction.md)
 FEW_POINTS = 100  # points of a record that are cheap to write out
 COMPARED_ROWS = 20_000  # records on which two corrections are compared: their ratio is known to a few percent
 

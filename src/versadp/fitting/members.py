@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from versadp.noise import Block
     from versadp.noise.units import Units
 
-FADES = (0.15, 0.5, 1.5)  # of the Laplacian, in noise units (docs/theory/efficient.md)
+FADES = (0.15, 0.5, 1.5)  # of the Laplacian, in noise units (docs/theory/correction.md)
 DRAWN_FADES = (0.3, 1.0)  # of signed points
 ROUNDING = 0.1  # of the Laplacian's fades on the border of the box
 DRAWS = 2  # of a window, whose points are multiplied by those of zero-inflated noise

@@ -7,7 +7,7 @@
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
 | likelihood | none: `likelihood.py` assumes the law of the response | squared, logistic, poisson; few columns |
-| efficient | `docs/theory/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
+| efficient | `docs/theory/correction.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
 These are for zero-inflated Laplace noise on one block. Beside other blocks "efficient" has members too (`members.py`).
 Other noise is undone by the blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where
