@@ -117,10 +117,14 @@ class Numbers:
         """Return what waves of a kept record are multiplied by, and those of a redrawn one."""
         step, window, outputs, shared = self._sizes
         half, one = step / 2, np.where(self.gone, shared, 1)
-        drawn = spread_ratio(t, outputs * half, window * half)
-        middle = spread_ratio(t, shared * half, window * half)
-        rest = tuple((outputs * d - shared * m) / (outputs - shared) for d, m in zip(drawn, middle, strict=True))
-        return product_of(spread_ratio(t, one * half, window * half), 1.0), product_of((rest[0], rest[1], rest[2]), 1.0)
+        kept, drawn = (spread_ratio(t, above * half, window * half) for above in (one, outputs))
+        if shared.any():
+            middle = spread_ratio(t, shared * half, window * half)
+            first, second, third = (
+                (outputs * d - shared * m) / (outputs - shared) for d, m in zip(drawn, middle, strict=True)
+            )
+            drawn = first, second, third
+        return product_of(kept, 1.0), product_of(drawn, 1.0)
 
 
 @dataclass(frozen=True)
