@@ -1,4 +1,4 @@
-"""What a loss is a function of: the index, the residual, or the margin; for each a series is written in its own way.
+"""Arguments of losses: the index, the residual, or the margin; for each a series is written in its own way.
 
     natural     loss = A(u) - y u      v = u          Re w e^{iτv} = Re w e^{iτu}
     residual    loss = rho(u - y)      v = u - y      Re w e^{iτv} = Re w e^{iτ(u - y)}

@@ -1,4 +1,4 @@
-"""Where the index of a model and its residuals lie, by declared bounds, corrected moments and corrected waves.
+"""Range and law of the index of a model and of its residuals, by declared bounds, corrected moments and corrected waves.
 
 Series are made for an interval (`series.py`), and no fit may leave it: within the bounds of the columns, and within
 some corrected standard deviations of the corrected mean. Residuals of a line have the density
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WIDER, ROOM = 1.3, 1.1  # the interval of a series beside the index's, and what must be left of it
 SPREADS = 6.0  # standard deviations of the index beyond which nobody is
-GRID = 400
+GRID = 400  # values of the argument at which a series and its loss are compared: 7 or more per wave
 LONGER = 1.25  # period of the density of residuals, in lengths of the interval that they lie in
 WAVES, ROWS, PLACES = 160, 20_000, 1000  # of that density: frequencies, records that tell of them, values it is had at
 SEEN = 2.0  # sampling errors that a wave must stand out by
@@ -33,7 +33,7 @@ SEEN = 2.0  # sampling errors that a wave must stand out by
 
 @dataclass(frozen=True)
 class IndexLaw:
-    """Where the index of a model lies, as far as corrected moments and declared bounds tell.
+    """Range, mean and spread of the index of a model, by corrected moments and declared bounds.
 
     Attributes
     ----------

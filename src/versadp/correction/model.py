@@ -113,7 +113,7 @@ _BY_RECORD = ("design", "response", "weight", "label")
 
 
 class Model(ABC):
-    """What signed draws need of a model: the number of its parameters, and of numbers in a row if that is more.
+    """A model as corrections see it: the number of its parameters, and of numbers in a row if that is more.
 
     A model that knows where its fit begins says so; otherwise its loss does.
     """
@@ -123,7 +123,7 @@ class Model(ABC):
 
     @property
     def begin(self) -> Array | None:
-        """Where a fit starts."""
+        """Start of a fit."""
         return None
 
     @abstractmethod

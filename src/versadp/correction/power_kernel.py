@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_NEAR = 1024
+_NEAR = 1024  # records worked on together: 8 kB per column, so that ten columns stay in the second cache
 
 
 @summing
@@ -56,7 +56,7 @@ def power_scores(
 
 
 class Columns(NamedTuple):
-    """What sums of powers take of each record: a constant, public columns, noisy ones and a public response, q in all.
+    """Columns that sums of powers take of each record: a constant, public columns, noisy ones and a public response, q in all.
 
     Attributes
     ----------

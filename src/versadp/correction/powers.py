@@ -155,7 +155,7 @@ class IndexPowers:
 
     @property
     def place(self) -> tuple[Array, Array]:
-        """Where released columns have their blocks' centres, and their units."""
+        """Centres of the blocks in the columns' own units, and these units."""
         return self.inverse[0] * self.units.unit + self.units.centre, self.units.unit
 
     def public(self, records: Records) -> Array:
@@ -183,7 +183,7 @@ class IndexPowers:
 
     @property
     def width(self) -> int:
-        """How many columns that are, q."""
+        """Number of these columns, q."""
         return int(self.noisy.stop) + (self.model.response < 0)
 
     @once
@@ -263,7 +263,7 @@ class IndexPowers:
 
 
 def _to_read(array: Array) -> Array:
-    """Return an array that is only to be read: compiled loops are made for one kind of arrays, whoever owns them."""
+    """Return a contiguous view that cannot be written: compiled loops are made for one kind of arrays."""
     out = np.ascontiguousarray(array, dtype=float).view()
     out.flags.writeable = False
     return out

@@ -87,7 +87,7 @@ class Separable:
 
     @property
     def said(self) -> str:
-        """What is undone, and of how many terms, in words."""
+        """The correction and the number of its terms, in words."""
         return f"closed form: {self.points} products of functions of single columns"
 
     @property

@@ -45,19 +45,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STRETCH, KINK_STRETCH = 1.5, 1.2  # half a period, in half intervals: a series that need not be periodic on the interval
-RIDGE = 0.01
+RIDGE = 0.01  # weight of a smooth series' noise beside its error: only frequencies that windows erased cost anything
 NEGLIGIBLE, TOLERABLE, BLURRED = 0.1, 0.25, 0.75  # standard errors of shift; of densities no smoother than the blur
-BLURRIER, BLURS = 1.25, 8
-WAVES, KINK_WAVES = 24, 64
+BLURRIER, BLURS = 1.25, 8  # factor of the next blur, and how many are tried: up to 4.8 times the rule
+WAVES, KINK_WAVES = 24, 64  # waves at most; smooth losses end far earlier, a kink has all frequencies
 SHORTER = 0.01  # of what is minimised: less is not worth another wave
 ALONE = 0.02  # of a term's own noise: what cancels among some records need not cancel among others
 LARGEST = 1e3  # of a gain: a frequency beyond it is lost
-ROWS, NODES = 5000, 200
+ROWS, NODES = 5000, 200  # records that noise is judged on, to a few percent; nodes of the normal blur
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a series is made for.
+    """Records, coefficients and loss that a series is made for.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ def _series(
 
 
 class Equations(NamedTuple):
-    """What makes a series near a loss: least squares on a grid of its argument, and the noise of each of its terms.
+    """Equations of the series near a loss: least squares on a grid of its argument, and the noise of each of its terms.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Equations(NamedTuple):
         return np.asarray(np.sum((found @ self.cost[:size, :size]) * found, axis=1))
 
     def of_length(self, waves: int, ridge: float) -> Array:
-        """Return the coefficients of a series of so many waves, (1, terms)."""
+        """Return the coefficients of a series of `waves` waves, (1, terms)."""
         used = slice(0, 2 + 2 * waves)
         matrix = self.squares[used, used] + ridge / self.rows * self.cost[used, used]
         return np.asarray(np.linalg.lstsq(matrix, self.products[used], rcond=1e-14)[0])[None]

@@ -104,7 +104,7 @@ class Terms:
 
     @property
     def said(self) -> str:
-        """What is undone, of how many terms, and what they may shift, in words."""
+        """The correction, the number of its terms, and what they may shift, in words."""
         several = (self.expansion,) if self.blurs is None else self.blurs.expansions
         waves = max(len(each.weights) + len(each.odd) for each in several)
         how = "closed form" if self.strata is None else f"closed form on {self.strata.levels} levels"
@@ -201,7 +201,7 @@ class Terms:
         return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
 
     def sums(self, seen: Layers, theta: Array, *, hessian: bool) -> Sums:
-        """Return number, sum of scores, of their products and of Hessians; who is left out counts."""
+        """Return number, sum of scores, of their products and of Hessians; records that are left out count."""
         if seen.alone is None or self.blurs is not None:
             return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
         return self._now(seen.alone).sums(seen.alone.seen, theta, hessian=hessian)

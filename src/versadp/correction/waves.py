@@ -34,7 +34,7 @@ LARGEST = 50.0  # exponent of a real exponential of the index beyond which no mo
 
 
 class Train(NamedTuple):
-    """How waves `e^{i (τ (u + along y) + ahead y)}` turn with the noisy columns: by `τ alpha + fixed`."""
+    """Frequencies `τ alpha + fixed` of waves `e^{i (τ (u + along y) + ahead y)}` in the noisy columns."""
 
     alpha: Array
     fixed: Array
@@ -43,7 +43,7 @@ class Train(NamedTuple):
 
     @classmethod
     def of_response(cls, along: float, ahead: float) -> Train:
-        """Return how they turn with the response alone."""
+        """Return those of waves of which only the response is known."""
         return cls(np.zeros(0), np.zeros(0), along, ahead)
 
 
@@ -91,7 +91,7 @@ class IndexTerms(IndexPowers):
         return [(weights, train) for weights, train in every if weights]
 
     def train(self, theta: Array, along: float = 0.0, ahead: float = 0.0) -> Train:
-        """Return how waves `e^{i (τ (u + along y) + ahead y)}` turn with the noisy columns."""
+        """Return the frequencies of waves `e^{i (τ (u + along y) + ahead y)}` in the noisy columns."""
         alpha, fixed = self.slope(theta), np.zeros(self.units.dim)
         if self.model.response >= 0:
             alpha[self.model.response] += along * self.model.coding[1]

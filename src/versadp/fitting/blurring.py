@@ -1,4 +1,4 @@
-"""How far a loss with kinks is blurred, coefficient by coefficient: as far as its curvature does not mind.
+"""Choose how far a loss with kinks is blurred, coefficient by coefficient, by how curvatures change with the blur.
 
 A series is blind beyond some frequency T (`correction/series.py`), and what it misses of the score, as a function of a
 shift t of the line, is made of waves beyond T. So with B_j(t) what a blur adds to the score of coefficient j,

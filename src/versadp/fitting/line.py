@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-THRIFT = 5
+THRIFT = 5  # divisor of the draws of a pilot: its line only starts and scales the fit
 OUTLIER = 10.0  # scales of plain residuals
 
 

@@ -135,7 +135,7 @@ class Block(ABC):
     columns: tuple[str, ...]
 
     def __init_subclass__(cls, **facts: Any) -> None:
-        """Refuse a block that states its inverse in a way that nobody asks for."""
+        """Refuse a block that states its inverse by methods of former versions."""
         super().__init_subclass__(**facts)
         if former := sorted(FORMER & set(vars(cls))):
             raise ParameterError(

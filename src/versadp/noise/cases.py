@@ -57,7 +57,7 @@ TINY = 1e-12  # of a factor beside its parts: one that is exactly 0 has no weigh
 
 
 class Inverse(Protocol):
-    """What undoes the noise of a block's numbers in the records of one case."""
+    """The inverse of a block in the records of one case."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Numbers:
 
     @property
     def seconds(self) -> tuple[Array, Array]:
-        """What is beside e² in the second power of each number, of a kept and of a redrawn record."""
+        """Terms beside e² in the second power of each number, of a kept and of a redrawn record."""
         step, window, outputs, shared = self._sizes
         near, drawn, middle = ((n**2 - 1) * step**2 / 12 for n in (window, outputs, shared))
         redrawn = (outputs * (drawn - near) - shared * (middle - near)) / (outputs - shared)
@@ -150,12 +150,12 @@ class Category:
 
     @property
     def levels(self) -> int:
-        """How many there are."""
+        """Number of levels."""
         return len(self.coding)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns of numbers."""
         return tuple(code(self.column, number) for number in range(len(self.coding[0])))
 
     @property
@@ -295,13 +295,13 @@ class Coded:
         """Return none: its noise is not Laplace."""
 
     def point_count(self, how: How) -> int:  # noqa: ARG002 - as all blocks
-        """Return more than anybody works with: they are undone in closed form."""
+        """Return more points than any fit works with: codes are undone in closed form."""
         return MAX_POINTS + 1
 
 
 @dataclass
 class _Seen:
-    """What makes the cases of some records: by column whether a value is gone, or whether a level held is shown."""
+    """Cases of some records: by column whether a value is gone, or whether a level held is shown."""
 
     flags: dict[str, Flags] = field(default_factory=dict)
     times: dict[str, tuple[float, float]] = field(default_factory=dict)  # of a kept record, without the flag and with

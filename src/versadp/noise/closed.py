@@ -30,7 +30,7 @@ EVEN = 1e-12  # relative: frequencies that are multiples of the first but for ro
 
 
 class Products(NamedTuple):
-    """What undoes a block's noise in a column and in a product of two: `weight e` and `weight e e' + shift`.
+    """The inverse of a column and of a product of two: `weight e` and `weight e e' + shift`.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Factor(NamedTuple):
 
 
 class Waves(NamedTuple):
-    """What undoes a block's noise in a wave: `gain e^{i t'e} + level`."""
+    """The inverse of a wave: `gain e^{i t'e} + level`."""
 
     gain: Factor
     level: Factor

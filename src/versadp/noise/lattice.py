@@ -107,7 +107,7 @@ class Lattice:
 
     @cached_property
     def central(self) -> Array:
-        """How many of the outputs merged into each one that shows a number a kept missing value may have."""
+        """Number of outputs merged into each one that shows a number which a kept missing value may have."""
         count = self.window - self.unseen
         first = (self.last + self.unseen) // 2
         ends = np.clip(self.merged * np.arange(self.shown + 1.0), first, first + count)

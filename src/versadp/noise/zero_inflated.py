@@ -135,7 +135,7 @@ class ZeroInflatedBlock(Block):
 
     @property
     def spec(self) -> ZeroInflated:
-        """What it was made from."""
+        """The spec it was made from."""
         return ZeroInflated(dict(zip(self.columns, self.scale, strict=True)), self.exact_rate)
 
     @property
