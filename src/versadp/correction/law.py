@@ -1,4 +1,4 @@
-"""Range and law of the index of a model and of its residuals, by declared bounds, corrected moments and corrected waves.
+"""Range and law of an index and of residuals, by declared bounds, corrected moments and corrected waves.
 
 Series are made for an interval (`series.py`), and no fit may leave it: within the bounds of the columns, and within
 some corrected standard deviations of the corrected mean. Residuals of a line have the density

@@ -56,7 +56,7 @@ def power_scores(
 
 
 class Columns(NamedTuple):
-    """Columns that sums of powers take of each record: a constant, public columns, noisy ones and a public response, q in all.
+    """Columns in sums of powers: a constant, public columns, noisy ones and a public response, q in all.
 
     Attributes
     ----------

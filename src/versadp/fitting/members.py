@@ -57,7 +57,7 @@ def pair_pace(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int
 
 
 def draw_pace(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
-    """Return the signed draws per record near the box, by how many records came so far, and a share of them far from it."""
+    """Return the signed draws per record near the box, by how many records came so far, and a share of them far."""
     near = int(max(4, np.clip(enough / rows, *bounds) / thrift))
     return {"near": near, "far": max(4 // share, near // share)}
 

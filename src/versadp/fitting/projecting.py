@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FIRST = (6, 6, 6, 5, 4, 4)  # degrees to begin with, by how many columns have them
-LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30)  # degrees tried of one column: a fifth apart or less
+LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30)  # degrees that are tried of one column
 MOST, MOST_ROUGH = 6000, 600  # points that all records share; of a loss that is not smooth
 TESTS, ROWS = 256, 10_000  # places that errors are averaged over; records that tell of curvature and variance
 HIGHER, HIGHEST = 1.25, 48  # factor of the next degrees; beyond the last, noise of powers is beyond use

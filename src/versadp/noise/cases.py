@@ -315,7 +315,8 @@ class _Seen:
     def add_value(self, name: str, lattice: Lattice, released: Array) -> None:
         """Add a number, or a coded category, which is 0 where it is missing."""
         if not lattice.unseen:
-            self.leave_out(np.isnan(released))
+            if (gone := np.isnan(released)).any():
+                self.leave_out(gone)
             return
         self.share *= 1 - lattice.window / (lattice.last + lattice.window + lattice.unseen)
         self.flags[name] = np.isnan(released)
@@ -376,6 +377,8 @@ def cases(
         own_numbers = Numbers(numbers, tuple(name in flagged for name in names))
         return Case(factor, Mixture(names, own_numbers, categories, kept / factor if factor else 0.0))
 
+    if not seen.flags and seen.left_out is None:
+        return np.zeros(n, np.int64), (case(0),)
     key = np.zeros(n, np.int64)
     for k, flag in enumerate(seen.flags.values()):
         key |= flag.astype(np.int64) << k

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 WHOLE_WINDOW = "window"  # a missing value has as many outputs as a window
 FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1  # outputs of a column: places are products of words of 32 bits
-EPSILONS = (1e-4, 30.0)  # below, next to nothing is kept; above, a record is redrawn less than once in e^30
+EPSILONS = (1e-4, 30.0)  # of a guarantee: below, next to nothing is kept; above, next to nothing is redrawn
 
 
 @dataclass(frozen=True)
