@@ -23,7 +23,7 @@ def check(*arguments):
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_sources_have_the_types_that_they_say():
     checked = typescript.run("node", "node_modules/typescript/bin/tsc", "-p", str(typescript.SURVEY))
     assert checked.returncode == 0, checked.stdout
