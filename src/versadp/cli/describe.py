@@ -10,6 +10,7 @@ import click
 
 import versadp as vdp
 from versadp.cli.options import edition_option, engine_option, release_folder, style_option
+from versadp.cli.pictures import write_picture
 from versadp.display.tables import render
 from versadp.inference.checks import check_level
 
@@ -48,13 +49,4 @@ def describe(
     else:
         click.echo(found.summary())
     if plot is not None:
-        try:
-            found.plot(plot)
-        except (OSError, ValueError) as problem:
-            if isinstance(problem, vdp.errors.VersadpError):
-                raise
-            why = type(problem).__name__ if isinstance(problem, OSError) else f"no picture is written as {plot.suffix}"
-            raise vdp.errors.ParameterError(
-                f"cannot write {str(plot)!r}: {why}", hint="choose a folder that is there, and .png, .svg or .pdf"
-            ) from None
-        click.echo(f"picture written to {plot}", err=True)
+        write_picture(found.plot, plot)

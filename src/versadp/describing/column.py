@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from versadp.describing.moment_estimates import Estimate
+    from versadp.estimation.moment_estimates import Estimate
     from versadp.describing.statistics import Statistics
     from versadp.estimation.histogram import Histogram
     from versadp.inputs import Array

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.describing.column import ColumnDescription
-    from versadp.describing.moment_estimates import Estimate
+    from versadp.estimation.moment_estimates import Estimate
     from versadp.describing.statistics import Statistics
 
     Row = dict[str, str | float | None]

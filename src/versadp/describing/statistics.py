@@ -10,7 +10,7 @@ import numpy as np
 
 from versadp.describing.column import SHOWN, ColumnDescription, Released
 from versadp.describing.level_counts import undo_levels
-from versadp.describing.moment_estimates import (
+from versadp.estimation.moment_estimates import (
     NOTHING,
     Estimate,
     Moments,

@@ -1,6 +1,6 @@
 """From released values to codes: which outputs of a column's noise mean the same for the levels of a table.
 
-The indicator of a level is undone on every output of the lattice by a table (outputs, levels) of g (`noise/lattice.py`),
+The indicator of a level is undone on every output of the lattice by a table g (outputs, levels) (`noise/lattice.py`),
 and a record enters every cell through one row of it. Of these rows few differ: g jumps at an edge, in one residue of
 the window, so that outputs are counted by the code of their row, whatever the number of cells.
 
@@ -46,9 +46,9 @@ class Coding:
 
     Attributes
     ----------
-    kept : array (codes, levels)
-        The indicators of levels, undone.
-    drawn : array (codes, levels)
+    kept : array (codes, levels + 1)
+        The indicators of levels, undone; their sum last.
+    drawn : array (codes, levels + 1)
         Their means over all outputs; of a publicly missing value, whether missing is the level.
     lattice : Lattice, optional
         None for a public column, whose codes are its levels.
@@ -84,7 +84,7 @@ class Coding:
 
 def public_coding(axis: Axis) -> Coding:
     """Return the coding of a public column: a code for each level, and one for values in none."""
-    levels = np.append(np.eye(axis.size), np.zeros((1, axis.size)), axis=0)
+    levels = _with_total(np.append(np.eye(axis.size), np.zeros((1, axis.size)), axis=0))
     return Coding(levels, np.zeros_like(levels))
 
 
@@ -111,7 +111,11 @@ def lattice_coding(axis: Axis, lattice: Lattice, rows: int, *, sharp: bool) -> C
     _, first, code = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
     kept = np.append(g, unknown, axis=0)[first]
     drawn = np.where((first == len(g))[:, None], unknown, mean)
-    return Coding(kept, drawn, lattice, code.reshape(-1).astype(np.int32), soft)
+    return Coding(_with_total(kept), _with_total(drawn), lattice, code.reshape(-1).astype(np.int32), soft)
+
+
+def _with_total(levels: Array) -> Array:
+    return np.append(levels, levels.sum(axis=1, keepdims=True), axis=1)
 
 
 def _law_by_turn(lattice: Lattice) -> Array:
@@ -150,14 +154,14 @@ def on_lattice(axis: Axis, lattice: Lattice, rows: int, *, sharp: bool) -> tuple
 
 
 def _ramp(lattice: Lattice, place: Array, rows: int) -> float:
-    """Return the length of ramps in lattice points: no more than half a level, and than a window."""
+    """Return the length of ramps in lattice points: no more than a level, and than a window."""
     points = lattice.last + 1
     if points <= COARSE:
         return 1.0
     ramps = RAMPS * max(1.0, rows / MANY) ** FASTER
     wide = np.diff(np.clip(place, 0, points))
     narrowest = float(wide[wide > 0].min(initial=points))
-    return float(max(1, min(lattice.window, int(points / ramps), int(narrowest / 2))))
+    return float(max(1, min(lattice.window, int(points / ramps), int(narrowest))))
 
 
 def _refuse_divided(axis: Axis, lattice: Lattice, place: Array) -> None:
@@ -173,4 +177,3 @@ def _refuse_divided(axis: Axis, lattice: Lattice, place: Array) -> None:
         f"edges of {axis.name!r} divide cells of its noise, which tells no values inside a cell apart: {given}",
         hint=f"the nearest edges are {better}",
     )
-

@@ -61,7 +61,7 @@ def contract(layout: Layout, counted: Counted, cells: NDArray[np.int64]) -> Mean
     layout : Layout
     counted : Counted
     cells : array (cells, columns) of int
-        The level of each column.
+        The level of each column; the number of its levels stands for all of them.
     """
     f, width = layout.functions, layout.functions * len(cells)
     first, second, rows = np.zeros((f, len(cells))), np.zeros((f, len(cells), f, len(cells))), 0.0

@@ -126,7 +126,7 @@ class Distinct(NamedTuple):
 
     values: frozenset[Any] | None
 
-    def __add__(self, other: object) -> Distinct:  # type: ignore[override] # a union
+    def __add__(self, other: object) -> Distinct:
         assert isinstance(other, Distinct)
         if self.values is None or other.values is None:
             return Distinct(None)

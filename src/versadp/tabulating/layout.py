@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from versadp.schema import Column
     from versadp.tabulating.axes import Axis
 
-MOST_CELLS = 4096  # functions of a table: their covariance takes 134 MB
+MOST_CELLS = 2500  # functions of a table: their covariance takes 50 MB, and estimates of all margins seconds
 MOST_CODES = 2**22  # joint codes that are counted: 32 MB for each sum
 THERE, VALUE, SQUARE = "there", "value", "square"
 
@@ -164,7 +164,9 @@ class Layout:
         if found is None:
             block = self.blocks.get(axis.name)
             lattice = None if block is None else block.lattice(axis.name)
-            found = public_coding(axis) if lattice is None else lattice_coding(axis, lattice, self.rows, sharp=self.sharp)
+            found = (
+                public_coding(axis) if lattice is None else lattice_coding(axis, lattice, self.rows, sharp=self.sharp)
+            )
             self._codings[axis.name] = found
         return found
 
@@ -192,6 +194,16 @@ class Layout:
         lattice = self.blocks[name].lattice(name) if name in self.blocks else None
         return 1.0 if lattice is None else lattice.keep
 
+    def is_partial(self, j: int) -> bool:
+        """Return True if a private column leaves records out: those without a value, or beyond its edges."""
+        axis, declared = self.axes[j], self.axes[j].declared
+        if axis.name not in self.blocks:
+            return False
+        absent = bool(getattr(declared, "nullable", False)) and not axis.missing
+        if axis.edges is None or not isinstance(declared, Bounded):
+            return absent
+        return absent or bool(axis.edges[0] > declared.lower or axis.edges[-1] < declared.upper)
+
     @cached_property
     def lookup(self) -> tuple[Array, Array] | None:
         """Functions of the measure undone at every output, publicly missing last, and their means over all outputs."""
@@ -216,14 +228,18 @@ class Layout:
     def slots(self) -> int:
         """Codes of the measure: publicly missing values have means of their own."""
         block = self.blocks.get(self.measure.name) if self.measure else None
-        return 2 if block is not None and getattr(self.measure and self.measure.declared, "nullable", False) == "public" else 1
+        return (
+            2
+            if block is not None and getattr(self.measure and self.measure.declared, "nullable", False) == "public"
+            else 1
+        )
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Codes of each column, and of the measure."""
         return (*(self.coding(axis).size for axis in self.axes), self.slots)
 
-    def check_size(self, *, counted: bool) -> None:
+    def check_size(self) -> None:
         """Raise if the table has too many cells, or its noise too many codes to count."""
         cells = int(np.prod(self.shape, dtype=object))
         if cells * self.functions > MOST_CELLS:
@@ -231,7 +247,7 @@ class Layout:
                 f"the table has {cells:,} cells, and at most {MOST_CELLS // self.functions:,} are served",
                 hint="fewer columns, or wider bins",
             )
-        if counted and not self.signed and int(np.prod(self.sizes, dtype=object)) * self.functions > MOST_CODES:
+        if not self.signed and int(np.prod(self.sizes, dtype=object)) * self.functions > MOST_CODES:
             raise ParameterError(
                 f"{' x '.join(map(str, self.sizes))} codes of outputs are too many to count",
                 hint="fewer bins of the numbers, or fewer columns",

@@ -99,14 +99,14 @@ def _psi(layout: Layout, codes: Cells, u: Array | None, undone: Sequence[tuple[A
             out[:, i] += 0.0 if drawn is None else drawn * drawn_means(layout, codes)[:, i, None]
     for at, found in undone:
         # at: columns of the block; found: (records, functions or 1, cells of the block)
-        shape = tuple(layout.axes[j].size for j in at)
+        shape = tuple(layout.axes[j].size + 1 for j in at)
         place = np.ravel_multi_index(tuple(cells[:, list(at)].T), shape) if at else np.zeros(len(cells), np.int64)
         out *= found[:, :, place]
     return out.reshape(len(codes), -1)
 
 
 def _undo(layout: Layout, block: Block, table: pa.Table, first: int) -> tuple[tuple[int, ...], Array]:
-    """Return the columns of a block, and its share of psi: (records, functions or 1, cells of the block)."""
+    """Return the columns of a block, and its share of psi: (records, functions or 1, cells and margins)."""
     at = tuple(j for j, axis in enumerate(layout.axes) if axis.name in block.columns)
     released = np.stack([_released(layout, table, name) for name in block.columns])
     rng = np.random.default_rng([first, SEED])
@@ -124,7 +124,11 @@ def _undo(layout: Layout, block: Block, table: pa.Table, first: int) -> tuple[tu
     if layout.measure is not None and layout.measure.name in block.columns:
         u = layout.measure.at(points.columns[layout.measure.name][inside])
         count += [np.bincount(flat, weight * each, rows * size) for each in u.T]
-    return at, np.stack([each.reshape(rows, size) for each in count], axis=1)
+    out: Any = np.stack([each.reshape(rows, size) for each in count], axis=1)
+    out = out.reshape(*out.shape[:2], *(layout.axes[j].size for j in at))
+    for k in range(2, out.ndim):  # all levels of a column, behind them
+        out = np.append(out, out.sum(axis=k, keepdims=True), axis=k)
+    return at, out.reshape(*out.shape[:2], -1)
 
 
 def _within(values: Array, declared: Column) -> Array:
@@ -137,4 +141,4 @@ def _released(layout: Layout, table: pa.Table, name: str) -> Array:
     declared = layout.declared[name]
     if not isinstance(declared, Categorical):
         return Axis(name, declared, (), np.empty(0)).values(table.column(name))
-    return Axis(name, declared, declared.levels).values(table.column(name))
+    return Axis(name, declared, tuple(declared.levels)).values(table.column(name))
