@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import versadp as vdp
-from versadp.cli.options import edition_option, engine_option, release_folder
+from versadp.cli.options import edition_option, engine_option, read_bins, release_folder
 from versadp.cli.pictures import write_picture
 from versadp.display.tables import render
 from versadp.inference.checks import check_level
@@ -64,7 +64,7 @@ def table(
     found = vdp.table(
         vdp.load(folder, edition),
         *columns,
-        bins=dict(map(_edges, bins)),
+        bins=read_bins(bins),
         values=values,
         quantiles=quantile,
         spread=spread,
@@ -94,20 +94,3 @@ def _printed(found: Table, style: str, show: tuple[str, ...], *, publish: bool) 
         rows = [row for row in found.table if not show or row["statistic"] in show]
         return render(rows, "csv")
     return found.summary(style, show or None)
-
-
-def _edges(text: str) -> tuple[str, list[float | str]]:
-    """Read `column=edge,edge,...`; dates stay text."""
-    name, sign, edges = text.partition("=")
-    if not sign:
-        raise vdp.errors.ParameterError(
-            f"bins are given as COLUMN=EDGE,EDGE,..., not {text!r}", hint="e.g. --bins age=18,30,50,90"
-        )
-    return name.strip(), [_edge(each.strip()) for each in edges.split(",")]
-
-
-def _edge(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -281,5 +282,5 @@ def _labels(declared: Column, ends: Array) -> tuple[str, ...]:
     last = ends.size - 2
     return tuple(
         f"[{_text(declared, low)}, {_text(declared, high)}{']' if k == last else ')'}"
-        for k, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True))
+        for k, (low, high) in enumerate(pairwise(ends))
     )

@@ -147,22 +147,18 @@ class CellEstimates:
         top, bottom = self._mean(value, rows), self._mean(there, rows)
         with np.errstate(divide="ignore", invalid="ignore"):
             few = np.where(n * bottom > FEWEST, n * bottom / (n * bottom - 1), np.nan)
-            tt, tb, bb = (
-                few * self._cov(*pair, rows, rows) for pair in ((value, value), (value, there), (there, there))
-            )
+            pairs = ((value, value), (value, there), (there, there))
+            tt, tb, bb = (few * self._cov(*pair, rows, rows) for pair in pairs)
             mean = top / bottom
             error = np.sqrt(np.maximum(tt - 2 * mean * tb + mean**2 * bb, 0.0)) / bottom
         ends = ratio_intervals(top, bottom, (tt, tb, bb), self.z)
-        ends = measure.centre + measure.width * ends
-        told = np.isfinite(ends).all(axis=1)
+        known = np.asarray(np.isfinite(ends).all(axis=1) & np.isfinite(few))
         low, high = self._bounds
-        ends = np.clip(np.where(told[:, None], ends, [-np.inf, np.inf]), low, high)
-        told &= ends[:, 1] - ends[:, 0] < (high - low)
-        known = np.isfinite(few) & np.isfinite(ratio_intervals(top, bottom, (tt, tb, bb), self.z)).all(axis=1)
+        ends = np.where(known[:, None], measure.centre + measure.width * ends, [-np.inf, np.inf])
+        ends = np.clip(ends, low, high)
         mean = np.where(known, measure.centre + measure.width * mean, np.nan)
-        return Estimates(
-            mean, np.where(known, self.widening * measure.width * error, np.nan), ends[:, 0], ends[:, 1], told
-        )
+        error = np.where(known, self.widening * measure.width * error, np.nan)
+        return Estimates(mean, error, ends[:, 0], ends[:, 1], known & (ends[:, 1] - ends[:, 0] < high - low))
 
     def sd(self) -> Estimates:
         """Return the standard deviations of the measure in each row."""
@@ -224,10 +220,10 @@ class CellEstimates:
 
     def _slopes(self, rows: NDArray[np.int64], of: NDArray[np.int64] | None = None) -> tuple[Array, Array]:
         """Return δ and d of `intervals.py`: products of 1/κ of the blocks that rows, and that both look at."""
-        own, partner = ([self._coins(self.keys[k]) for k in (rows if at is None else at)] for at in (None, of))
-        return np.array([1 / np.prod(list(each.values())) for each in own]), np.array(
-            [1 / np.prod([keep for key, keep in each.items() if key in mine]) for mine, each in zip(own, partner)]
-        )
+        own = [self._coins(self.keys[k]) for k in rows]
+        others = own if of is None else [self._coins(self.keys[k]) for k in of]
+        both = ([keep for k, keep in other.items() if k in mine] for mine, other in zip(own, others, strict=True))
+        return np.array([1 / np.prod(list(mine.values())) for mine in own]), np.array([1 / np.prod(k) for k in both])
 
     def _coins(self, key: tuple[int, ...]) -> dict[int, float]:
         """Return the coins of the blocks that decide whether a record is in a row."""

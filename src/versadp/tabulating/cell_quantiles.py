@@ -3,7 +3,7 @@
     F_k(t) = E psi_{k, x <= t}/E psi_k,        score(t) = E (psi_{k, x <= t} - τ psi_k)/E psi_k,
 
 the number is one more column of the table, cut into many levels, and its interval is that of the score's zero
-(`estimation/curve.py`): it needs no density. Values lie evenly inside a level, and ends are moved out to ends of levels.
+(`estimation/curve.py`): it needs no density. Values lie evenly inside a level; ends of intervals are ends of levels.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BETWEEN = 8  # values of a level at which the score is looked at
 
 
 def read_quantiles(
-    release: Release, layout: Layout, name: str, taus: Sequence[float], z: float, engine: str | Engine
+    release: Release, layout: Layout, name: str, taus: Sequence[float], *, z: float, engine: str | Engine
 ) -> dict[float, Estimates]:
     """Return estimates of quantiles in all cells and margins, by level."""
     axis = _fine(release, name)

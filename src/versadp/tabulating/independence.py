@@ -2,7 +2,7 @@
 
     d_ij = p_ij p - p_i p_j,    Q = Σ d_ij²/(e_i f_j)
 
-with e, f the margins. Under independence Q is a sum of squares of normal variables, Σ λ_l χ²_1, whose λ are the
+with e, f the margins (any weights keep the size of the test; rare levels have a tenth of the average). Under independence Q is a sum of squares of normal variables, Σ λ_l χ²_1, whose λ are the
 eigenvalues of the covariance of d_ij/√(e_i f_j), noise included: without noise they are all 1/n and n Q is Pearson's
 statistic. Its law is matched in mean and variance (Rao and Scott's second-order correction, by Satterthwaite):
 
@@ -20,6 +20,8 @@ from versadp.errors import EstimationError
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
+
+LEAST = 0.1  # of the average share of a level, as the weight of a level that is rarer, or negative by noise
 
 
 @dataclass(frozen=True)
@@ -80,21 +82,15 @@ def independence(columns: tuple[str, str], shares: Array, cov: Array, rows: floa
     from scipy.special import gammaincc
 
     p, (e, f) = float(shares.sum()), (shares.sum(axis=1), shares.sum(axis=0))
-    told_rows, told_columns = _told(e, cov, shares.shape, 0), _told(f, cov, shares.shape, 1)
-    if min(told_rows.sum(), told_columns.sum()) < 2:
+    if not p > 2 * np.sqrt(max(float(cov.sum()), 0.0)):
         raise EstimationError(
-            "independence cannot be tested: fewer than two levels are told apart from none at all",
-            hint="use wider bins, or join levels",
+            "independence cannot be tested: how many records the table has is not told", hint="use wider bins"
         )
-    keep = np.outer(told_rows, told_columns).ravel()
-    cov = cov[np.ix_(keep, keep)]
-    shares = shares[np.ix_(told_rows, told_columns)]
-    p, (e, f) = float(shares.sum()), (shares.sum(axis=1), shares.sum(axis=0))
     d = p * shares - np.outer(e, f)
     i, j = (each.ravel() for each in np.indices(shares.shape))
     slope = np.diag(np.full(d.size, p)) + shares.ravel()[:, None]
     slope -= (i[:, None] == i) * f[j][:, None] + (j[:, None] == j) * e[i][:, None]
-    scale = 1 / np.sqrt(np.outer(e, f).ravel())
+    scale = 1 / np.sqrt(np.outer(_weights(e), _weights(f)).ravel())
     law = scale[:, None] * (slope @ cov @ slope.T) * scale
     first, second = float(np.trace(law)), float((law**2).sum())
     if not second > 0:
@@ -105,8 +101,6 @@ def independence(columns: tuple[str, str], shares: Array, cov: Array, rows: floa
     return IndependenceTest(columns, statistic, df, float(gammaincc(df / 2, statistic / 2)), first / raw)
 
 
-def _told(margin: Array, cov: Array, shape: tuple[int, ...], axis: int) -> Any:
-    """Return which levels have a margin that is told apart from 0: others have no share of their own."""
-    square = cov.reshape(*shape, *shape)
-    variance = np.einsum("ijik->i", square) if axis == 0 else np.einsum("ijkj->j", square)
-    return margin > 2 * np.sqrt(np.maximum(variance, 0.0))
+def _weights(margin: Array) -> Array:
+    """Return a margin without tiny and negative shares, which would weigh their levels too much."""
+    return np.maximum(margin, LEAST * float(margin.sum()) / margin.size)

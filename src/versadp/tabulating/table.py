@@ -109,7 +109,7 @@ def table(
     found = Table(layout, means, level, widening, facts, simultaneous=simultaneous, margins=margins)
     if taus:
         assert values is not None
-        found.quantiles = read_quantiles(opened, layout, values, sorted(set(taus)), found.z, engine)
+        found.quantiles = read_quantiles(opened, layout, values, sorted(set(taus)), z=found.z, engine=engine)
     return found
 
 
