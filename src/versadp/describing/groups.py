@@ -13,12 +13,12 @@ import numpy as np
 
 from versadp.describing.description import StatisticsTable
 from versadp.describing.statistics import as_date
-from versadp.display.numbers import brief
 from versadp.errors import NoSuchName, ParameterError, VersadpError, near
 from versadp.estimation.moment_estimates import Estimate
 from versadp.inference.styles import as_style
 from versadp.schema import Bounded, Categorical
 from versadp.tabulating.axes import check_columns, is_measured
+from versadp.tabulating.rendering import rounded_pair
 from versadp.tabulating.table import table
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class GroupedDescription(Mapping[Any, "dict[str, Figures]"]):
         if not each.told:
             return MARK
         dates = self._dates.get(name) if statistic != "sd" else None
-        value = as_date(each.value, dates) if dates is not None else brief(each.value)
-        return f"{value} ± {brief(each.error, 2)}"
+        value, error = rounded_pair(each.value, each.error)
+        return f"{value if dates is None else as_date(each.value, dates)} ± {error}"
 
     def __str__(self) -> str:
         return self.summary()

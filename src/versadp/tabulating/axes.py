@@ -109,6 +109,8 @@ class Axis:
             return from_dates(column, self.declared)
         if self.edges is not None:
             return numbers_of(column)
+        if pa.types.is_null(column.type):
+            return np.full(len(column), np.nan)
         known = pa.array(self.levels[: self.size - self.missing])
         if pa.types.is_dictionary(column.type):
             return _coded(column, known)

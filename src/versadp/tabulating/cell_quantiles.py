@@ -15,7 +15,6 @@ import numpy as np
 
 from versadp.estimation.curve import Curve
 from versadp.fitting.source import numbers_of
-from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Dates
 from versadp.tabulating.axes import Axis
 from versadp.tabulating.cell_estimates import Estimates
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.inputs import Array
     from versadp.release.release import Release
+    from versadp.schema import Column
     from versadp.tabulating.contraction import Means
 
 PUBLIC, SEEN = 256, 1_000_000  # levels of a public number, and how many values they are taken from
@@ -41,6 +41,7 @@ def read_quantiles(
     """Return estimates of quantiles in all cells and margins, by level."""
     axis = _fine(release, name)
     finer = Layout.of(release, (*layout.axes, axis), None, sharp=layout.sharp)
+    finer.check_codes()
     every = list(product(*(range(size + 1) for size in layout.shape)))
     inner = [key for key in every if all(j < size for j, size in zip(key, layout.shape, strict=True))]
     keys = inner + [key for key in every if key not in set(inner)]
@@ -61,13 +62,10 @@ def _fine(release: Release, name: str) -> Axis:
     """Return a number cut into many levels: its values if they are few, else even cells; a public one by its values."""
     declared = release.mechanism.schema.columns[name]
     if not isinstance(declared, Bounded):
-        ends = _seen(release, name)
-        return Axis(name, declared, tuple(range(ends.size - 1)), ends)
+        return _public(release, name)
     steps = round(declared.width) if isinstance(declared, Dates) else declared.steps
     if steps is not None and steps < COARSE:
-        values = np.linspace(declared.lower, declared.upper, steps + 1)
-        ends = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
-        return Axis(name, declared, tuple(values.tolist()), ends, points=values)
+        return _singles(name, declared, np.linspace(declared.lower, declared.upper, steps + 1))
     cells = int(RAMPS * max(1.0, len(release) / MANY) ** FASTER)
     home = next(block for block in release.mechanism.blocks if name in block.columns)
     lattice = home.lattice(name)
@@ -79,23 +77,23 @@ def _fine(release: Release, name: str) -> Axis:
     return Axis(name, declared, tuple(range(ends.size - 1)), ends)
 
 
-def _seen(release: Release, name: str) -> Array:
-    """Return ends of levels of a public number that hold about as many records each."""
+def _singles(name: str, declared: Column, values: Array) -> Axis:
+    ends = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
+    return Axis(name, declared, tuple(values.tolist()), ends, points=values)
+
+
+def _public(release: Release, name: str) -> Axis:
+    """Return a public number cut into its values, or into levels that hold about as many records each."""
     stride = max(1, len(release) // SEEN)
-    parts = [np.empty(0)]
-    for handle in release.handles():
-        column = release.read(handle, [name]).column(name)
-        declared = release.mechanism.schema.columns[name]
-        values = from_dates(column, declared) if isinstance(declared, Dates) else numbers_of(column)
-        parts.append(values[::stride])
-    values = np.concatenate(parts)
+    parts = [numbers_of(release.read(h, [name]).column(name))[::stride] for h in release.handles()]
+    values = np.concatenate([*parts, np.empty(0)])
     values = values[np.isfinite(values)]
-    if not values.size:
-        return np.array([0.0, 1.0])
-    single = np.unique(values)
-    if single.size <= PUBLIC:
-        return np.append(single, np.nextafter(single[-1], np.inf))
-    return np.unique(np.append(np.quantile(values, np.linspace(0, 1, PUBLIC + 1)), [values.min(), values.max()]))
+    declared, single = release.mechanism.schema.columns[name], np.unique(values)
+    if 0 < single.size <= PUBLIC and stride == 1:
+        return _singles(name, declared, single)
+    ends = np.unique(np.quantile(values, np.linspace(0, 1, PUBLIC + 1))) if values.size else np.zeros(1)
+    ends = np.array([ends[0], ends[0] + 1.0]) if ends.size < 2 else ends
+    return Axis(name, declared, tuple(range(ends.size - 1)), ends)
 
 
 def _quantile(axis: Axis, means: Means, tau: float, z: float, widening: float) -> tuple[float, float, float, float]:

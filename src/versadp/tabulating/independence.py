@@ -2,9 +2,10 @@
 
     d_ij = p_ij p - p_i p_j,    Q = Σ d_ij²/(e_i f_j)
 
-with e, f the margins (any weights keep the size of the test; rare levels have a tenth of the average). Under independence Q is a sum of squares of normal variables, Σ λ_l χ²_1, whose λ are the
-eigenvalues of the covariance of d_ij/√(e_i f_j), noise included: without noise they are all 1/n and n Q is Pearson's
-statistic. Its law is matched in mean and variance (Rao and Scott's second-order correction, by Satterthwaite):
+with e, f the margins, rare ones at least a tenth of the average: any weights keep the size of the test. Under
+independence Q is a sum of squares of normal variables, Σ λ_l χ²_1, whose λ are the eigenvalues of the covariance of
+d_ij/√(e_i f_j), noise included: without noise they are all 1/n and n Q is Pearson's statistic. Its law is matched in
+mean and variance (Rao and Scott's second-order correction, by Satterthwaite):
 
     Q Σλ/Σλ²  ~  χ² with (Σλ)²/Σλ² degrees of freedom.
 """

@@ -247,6 +247,10 @@ class Layout:
                 f"the table has {cells:,} cells, and at most {MOST_CELLS // self.functions:,} are served",
                 hint="fewer columns, or wider bins",
             )
+        self.check_codes()
+
+    def check_codes(self) -> None:
+        """Raise if the noise has too many joint codes to count."""
         if not self.signed and int(np.prod(self.sizes, dtype=object)) * self.functions > MOST_CODES:
             raise ParameterError(
                 f"{' x '.join(map(str, self.sizes))} codes of outputs are too many to count",
