@@ -23,7 +23,12 @@ CASES = {
         ("region", "age"),
         None,
     ),
-    "separate": ({"region": REGION, "age": AGE}, {"region": Response(0.6), "age": Window(2.0, **WINDOW)}, ("region", "age"), None),
+    "separate": (
+        {"region": REGION, "age": AGE},
+        {"region": Response(0.6), "age": Window(2.0, **WINDOW)},
+        ("region", "age"),
+        None,
+    ),
     "privately missing": (
         {"region": vdp.Categorical(["n", "e"], nullable=True), "age": vdp.Bounded(0, 5, step=1, nullable=True)},
         {("region", "age"): Window(2.0, **WINDOW)},
@@ -102,7 +107,8 @@ def law(mechanism, record):
         every = [outputs(block, n, mechanism.schema.columns[n], record[n]) for n in names]
         found = list(product(*every))
         weight = [
-            block.keep * np.prod([o[1] for o in each]) + (1 - block.keep) * np.prod([o[2] for o in each]) for each in found
+            block.keep * np.prod([o[1] for o in each]) + (1 - block.keep) * np.prod([o[2] for o in each])
+            for each in found
         ]
         more = [dict(zip(names, (o[0] for o in each), strict=True)) for each in found]
         frames = [a | b for a in frames for b in more]
@@ -127,7 +133,11 @@ def expected(case, missing):
         table = release.to_arrow()
         joint, seen = joint_codes(layout, table)
         codes = np.stack(np.unravel_index(joint, layout.sizes), axis=1)
-        u = np.ones((len(frame), 1)) if seen is None else np.append(np.ones((len(frame), 1)), layout.undone(seen), axis=1)
+        u = (
+            np.ones((len(frame), 1))
+            if seen is None
+            else np.append(np.ones((len(frame), 1)), layout.undone(seen), axis=1)
+        )
         sums = weight[:, None, None] * u[:, :, None] * u[:, None]
         yield record, layout, contract(layout, Counted(codes, sums), all_cells(layout.shape)), (codes, u, weight)
 
@@ -164,7 +174,9 @@ def test_cells_of_every_record_have_their_true_expectation(case, missing):
         assert np.abs(means.first - truth(layout, record)).max() < 1e-10, record
 
 
-@pytest.mark.parametrize("case", ["joint", "separate", "publicly missing", "values in the same block", "values publicly missing"])
+@pytest.mark.parametrize(
+    "case", ["joint", "separate", "publicly missing", "values in the same block", "values publicly missing"]
+)
 def test_products_of_cells_are_those_of_single_outputs(case):
     # one output at a time: the mean is psi itself, and its products are those of psi
     for _, layout, means, (codes, u, weight) in [next(iter(expected(case, True)))]:

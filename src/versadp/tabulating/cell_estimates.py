@@ -104,7 +104,8 @@ class CellEstimates:
         own, _ = self._slopes(rows)
         ends = share_intervals((p, ones), (self._product(0, 0, rows, rows), p, ones), (own, ones), n, self.z)
         error = self.widening * np.sqrt(np.maximum(self._cov(0, 0, rows, rows), 0.0))
-        return Estimates(n * p, n * error, n * ends[:, 0], n * ends[:, 1], self._tells(ends, self.sums.shape[1]))
+        told, ends = self._tells(ends, self.sums.shape[1]), n * np.clip(ends, 0.0, 1.0)
+        return Estimates(n * p, n * error, ends[:, 0], ends[:, 1], told)
 
     def share(self, name: str) -> Estimates:
         """Return shares: of all records of the table, of those of a row, or of a column."""
@@ -121,7 +122,7 @@ class CellEstimates:
         share[~np.isfinite(share) | (pm <= 0)] = np.nan
         cells = {"share": self.sums.shape[1], "row share": self.layout.shape[-1]}
         told = self._tells(ends, cells.get(name, int(np.prod(self.layout.shape[:-1]))))
-        return self._in_place(rows, share, self.widening * error, ends, told)
+        return self._in_place(rows, share, self.widening * error, np.clip(ends, 0.0, 1.0), told)
 
     @staticmethod
     def _tells(ends: Array, cells: int) -> NDArray[np.bool_]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 COARSE = 128  # lattice points up to which edges are sharp, as those of describe's quantiles are
 RAMPS, MANY, FASTER = 64, 100_000, 0.2  # ramps in the bounds at MANY records; they grow so that bias/se stays the same
+FEWEST = 50  # records that tell an edge, below which its standard error is not known: chosen
 LARGEST = 2**24  # numbers in a table of outputs and levels: 128 MB
 
 
@@ -102,6 +103,11 @@ def lattice_coding(axis: Axis, lattice: Lattice, rows: int, *, sharp: bool) -> C
     """
     if (lattice.drawn.size + 1) * axis.size > LARGEST:
         raise ParameterError(f"{axis.name!r} has too many levels for its noise", hint="use fewer bins")
+    if sharp and lattice.last >= COARSE and rows < FEWEST * lattice.window:
+        raise ParameterError(
+            f"sharp edges of {axis.name!r} are told by one record in {lattice.window:,}, and there are {rows:,}",
+            hint="leave sharp out: edges are then soft",
+        )
     v, soft = on_lattice(axis, lattice, rows, sharp=sharp)
     g = lattice.undone(v, _law_by_turn(lattice))
     mean, unknown = lattice.drawn @ g, v[-1:]

@@ -5,8 +5,9 @@ A share R = p_k/p_m of the cells m (all of them, a row, a column) has the interv
     {R : n (p_k - R p_m)² <= z² V(R)},    V(R) = E (psi_k - R psi_m)² at p_k = R p_m.
 
 Of the second moments, E psi_k² = e + δ p_k and E psi_k psi_m = f + d p_k move with p_k; δ and d are the products of 1/κ
-of the blocks that both look at. Without noise e = f = 0 and δ = d = 1, and this is Wilson's interval. It is all of
-[0, 1] where p_m is not told apart from 0. Means are ratios of a cell's sum and count, by Fieller's set
+of the blocks that both look at. Without noise e = f = 0 and δ = d = 1, and this is Wilson's interval. A negative p_k
+counts as 0 here, which is nearer to the truth whatever that is. There is no end where p_m is not told apart from 0.
+Means are ratios of a cell's sum and count, by Fieller's set
 
     {M : (S - M N)² <= z² Var(S - M N)}.
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def share_intervals(
     means: tuple[Array, Array], second: tuple[Array, Array, Array], slopes: tuple[Array, Array], rows: int, z: float
 ) -> Array:
-    """Return the ends of the intervals of shares, (cells, 2).
+    """Return the ends of the intervals of shares, (cells, 2), which may lie beyond 0 and 1.
 
     Parameters
     ----------
@@ -42,20 +43,21 @@ def share_intervals(
     --------
     >>> p, one = np.array([0.0]), np.array([1.0])
     >>> share_intervals((p, one), (p, p, one), (one, one), 100, 1.96).round(4)  # Wilson's, of 0 in 100
-    array([[0.   , 0.037]])
+    array([[-0.   ,  0.037]])
     """
     (pk, pm), (ekk, ekm, emm), (own, both) = means, second, slopes
     if not rows:
-        return np.tile([0.0, 1.0], (pk.size, 1))
+        return np.tile([-np.inf, np.inf], (pk.size, 1))
     rest, mixed = np.maximum(ekk - own * pk, 0.0), ekm - both * pk
     square = rows * pm**2 - z**2 * (emm - 2 * both * pm)
-    half = rows * pk * pm + z**2 * (own * pm / 2 - mixed)
-    free = rows * pk**2 - z**2 * rest
+    near = np.clip(pk, 0.0, np.maximum(pm, 0.0))
+    half = rows * near * pm + z**2 * (own * pm / 2 - mixed)
+    free = rows * near**2 - z**2 * rest
     root = half**2 - square * free
     told = (square > 0) & (pm > 0) & (root >= 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = (half[:, None] + np.sqrt(np.maximum(root, 0.0))[:, None] * [-1, 1]) / square[:, None]
-    return np.where(told[:, None], np.clip(ends, 0.0, 1.0), [0.0, 1.0])
+    return np.where(told[:, None], ends, [-np.inf, np.inf])
 
 
 def ratio_intervals(top: Array, bottom: Array, cov: tuple[Array, Array, Array], z: float) -> Array:
