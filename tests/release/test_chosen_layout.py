@@ -68,7 +68,8 @@ def realised(mechanism, frame, formulas, key):
 
 
 @pytest.mark.parametrize(
-    ("people", "epsilon"), [(wages_since_1974, 4.0), (wages_since_1974, 8.0), (wages_of_1988, 6.0), (wages_of_1988, 8.0)]
+    ("people", "epsilon"),
+    [(wages_since_1974, 4.0), (wages_since_1974, 8.0), (wages_of_1988, 6.0), (wages_of_1988, 8.0)],
 )
 def test_chosen_layout_is_within_a_tenth_of_the_best_by_realised_errors(people, epsilon):
     frame, schema, formulas = people()

@@ -68,7 +68,9 @@ def demo(file: Path | None, rows: int) -> None:
 
     _chapter(6, "The paper's own noise, at a more generous level, serves rough questions too")
     noise = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute", noise="zil")
-    click.echo(f"It releases {noise.exact_rate:.0%} of the records unchanged, which delta allows; they can be recognised.\n")
+    click.echo(
+        f"It releases {noise.exact_rate:.0%} of the records unchanged, which delta allows; they can be recognised.\n"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", vdp.errors.DeltaWarning)  # said in the line above
         generous = noise.release(data)
