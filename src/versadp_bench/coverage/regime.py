@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import versadp as vdp
-from versadp.planning.precision import anew
 from versadp.errors import EstimationError
+from versadp.planning.precision import anew
 from versadp_bench.coverage.plain import FOUND, Plain, plain_fit, plain_huber
 
 if TYPE_CHECKING:
