@@ -26,6 +26,7 @@ from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
 from versadp.release.path.rows import check_keep
 from versadp.release.release import Release, load
+from versadp.release.target.usefulness import warn_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +166,7 @@ def release_file(
         if follows:
             terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows)
             release_edition(opened, place, feed, mechanism, terms)
-            return load(place)
+            return _warned(load(place), mechanism)
         history = find(opened, place)
         if history is not None and restart:
             history = give_up(opened, history.name, scratch_of(place, history.name))
@@ -189,7 +190,13 @@ def release_file(
         begun = as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows, metadata=metadata)
         feed = feed.keeping(keep_rows, begun, opened, history)
         finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
-    return load(place)
+    return _warned(load(place), mechanism)
+
+
+def _warned(release: Release, mechanism: Mechanism) -> Release:
+    """Warn of a delta that gives some people away: how many there are is known once a file has been read."""
+    warn_delta(mechanism.target, len(release) // mechanism.schema.rows_per_person)
+    return release
 
 
 def _check_arguments(
