@@ -92,6 +92,7 @@ _HOME = {
     "draft_schema": "versadp.release.files.draft",
     "example": "versadp.fitting.example",
     "finalize": "versadp.release.files.finalize",
+    "fit_bounds": "versadp.planning.bounds",
     "fit": "versadp.fitting.fit",
     "fresh_key": "versadp.noise.words",
     "sign": "versadp.release.files.sign",

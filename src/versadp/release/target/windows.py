@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Spec, Window
-from versadp.noise.window import EPSILONS
+from versadp.noise.window import EPSILONS, WindowBlock
 from versadp.privacy import solve_parameter
 from versadp.privacy.curves.contour import rough_bounds
+from versadp.release.bounds.law import bounds_privacy
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
@@ -60,9 +61,21 @@ def windows(
     """
     if goal.epsilon is None or goal.delta is None:
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
+    plan = schema.as_declared()  # what learnt bounds show decides about lattices, and about nothing that is claimed
     if groups is not None:
-        return _made(schema, goal, unit, shuffled, groups, width=width)
-    return best_layout(compare_layouts(schema, goal, unit, shuffled, width=width, quick=True))
+        made = _made(plan, goal, unit, shuffled, groups, width=width)
+    else:
+        made = best_layout(compare_layouts(plan, goal, unit, shuffled, width=width, quick=True))
+    return made if plan is schema else on_other_bounds(made, schema, width=width)
+
+
+def on_other_bounds(mechanism: Mechanism, schema: Schema, *, width: float = 1.0) -> Mechanism:
+    """Return the same windows, each with its epsilon and delta, on other bounds and levels of the same columns."""
+    noise: dict[str | tuple[str, ...], Spec] = {}
+    for block in mechanism.blocks:
+        assert isinstance(block, WindowBlock)
+        noise[block.columns] = Window(block.epsilon, delta=block.delta)
+    return _with_width(Mechanism(schema, noise=noise, target=mechanism.target), noise, width)
 
 
 def compare_layouts(
@@ -141,8 +154,25 @@ def _made(schema: Schema, goal: Target, unit: str, shuffled: int | None, groups:
         row = row_target(goal, schema.rows_per_person) if unit == PERSON else goal
         assert row.epsilon is not None
         assert row.delta is not None
-        return _settled(make, row.epsilon, row.delta)
+        spent = bounds_privacy(schema.bounds, "record" if unit == PERSON else unit)
+        if spent.pure_epsilon == 0:
+            return _settled(make, row.epsilon, row.delta)
+        if spent.pure_epsilon < row.epsilon:  # epsilons add
+            return _settled(make, (row.epsilon - spent.pure_epsilon) * (1 - 1e-12), row.delta)
+        return _beside_gaussian(make, row.epsilon)
     return _among_others(make, goal)
+
+
+def _beside_gaussian(make: Callable[..., Mechanism], most: float) -> Mechanism:
+    """Return pure windows that meet the target together with Gaussian noise, which takes all of delta."""
+    aim = make(most).target
+    assert aim is not None
+    assert aim.unit is not None
+    unit = aim.unit
+    found = solve_parameter(
+        lambda local: make(local).privacy(unit), aim, EPSILONS[0], most, tolerance=FINE, near=0.8 * most, within=ROUGH
+    )
+    return make(found)
 
 
 def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Mechanism:
@@ -249,9 +279,14 @@ def _mechanism(
     noise: dict[str | tuple[str, ...], Spec] = {
         names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
     }
-    mechanism = Mechanism(schema, noise=noise, target=aim)
+    return _with_width(Mechanism(schema, noise=noise, target=aim), noise, width)
+
+
+def _with_width(mechanism: Mechanism, noise: dict[str | tuple[str, ...], Spec], width: float) -> Mechanism:
+    """Return a mechanism with windows so many times as wide."""
     if width == 1:
         return mechanism
+    schema = mechanism.schema
     for block in mechanism.blocks:
         found = block.spec
         assert isinstance(found, Window)
@@ -259,7 +294,7 @@ def _mechanism(
             continue
         points = {name: _times(width, w, schema.columns[name]) for name, w in found.window.items()}
         noise[block.columns] = replace(found, window=points)
-    return Mechanism(schema, noise=noise, target=aim)
+    return Mechanism(schema, noise=noise, target=mechanism.target)
 
 
 def _times(width: float, points: int, column: Any) -> int:

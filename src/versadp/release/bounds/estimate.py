@@ -1,0 +1,157 @@
+"""From noisy counts to bounds and merged levels: all of it post-processing.
+
+The counts of one column are y = A h + noise, h the people per cell and 1'h = n known. Least squares gives
+
+    h^ = G A'y + M^-1 1 n/(1'M^-1 1),   M = A'A,   G = M^-1 - M^-1 11'M^-1/(1'M^-1 1),   Cov h^ = s² G,
+
+and so every tail T_k, the people from cell k on, with its standard error s_k. On each side the bound is the innermost
+end of a cell beyond which all tails are within
+
+    T_k <= max(n (1 - coverage)/2 - s_k, 2 s_k):
+
+it is pushed outwards by the noise's standard error, and never into a cell that the counts tell from an empty one. Cells
+are kept whole, since nothing is known of where in them people are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from versadp.schema import Bounded, Categorical, Dates
+from versadp.schema.columns import OTHER
+from versadp.schema.learnt import GEOMETRIC, Clipped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from versadp.release.bounds.cells import Cells
+    from versadp.schema import Column
+    from versadp.schema.learnt import LearntBounds
+
+    Array = NDArray[np.float64]
+
+OUTWARDS = 1.0  # standard errors of a tail by which a bound is pushed outwards
+UNSEEN = 2.0  # standard errors below which a tail is not told from an empty one
+MOST_CLIPPED = 0.05  # share of the people: where noise alone could clip more on a side, the declared bounds stay
+MERGED_BELOW = 3.0  # standard deviations of a level's count below which it is merged
+
+
+class CellEstimates(NamedTuple):
+    """People per cell, missing last if it is hidden, and the covariance that noise gives them."""
+
+    people: Array
+    covariance: Array
+
+
+def noise_sd(learnt: LearntBounds) -> float:
+    """Return the standard deviation of one noisy count."""
+    if learnt.noise == GEOMETRIC:
+        ratio = math.exp(-1 / learnt.scale)
+        return math.sqrt(2 * ratio) / (1 - ratio)
+    return math.sqrt(learnt.scale**2 + 1 / 12)
+
+
+def estimated(cells: Cells, noisy: Array, n: int, sd: float) -> CellEstimates:
+    """Return the least squares estimate of the people per cell, whose total is known."""
+    incidence = cells.incidence
+    inverse = np.linalg.inv(incidence.T @ incidence)
+    total = inverse.sum(axis=0)
+    free = inverse @ (incidence.T @ noisy)
+    people = free + total * ((n - free.sum()) / total.sum())
+    return CellEstimates(people, sd**2 * (inverse - np.outer(total, total) / total.sum()))
+
+
+def better_column(
+    column: Column, cells: Cells, noisy: Array, n: int, learnt: LearntBounds
+) -> tuple[Column, Clipped] | None:
+    """Return a column with learnt bounds or merged levels, and what that clips; None if the declared ones stay.
+
+    Parameters
+    ----------
+    column : Column
+        As declared.
+    cells : Cells
+    noisy : ndarray
+        The counts of all resolutions, with noise.
+    n : int
+        How many people there are in all.
+    learnt : LearntBounds
+    """
+    sd = noise_sd(learnt)
+    if isinstance(column, Categorical):
+        return _merged(column, noisy[: cells.size], sd, n)
+    assert isinstance(column, Bounded)
+    return _narrowed(column, cells, estimated(cells, noisy, n, sd), n, learnt.coverage)
+
+
+def _narrowed(
+    column: Bounded, cells: Cells, found: CellEstimates, n: int, coverage: float
+) -> tuple[Column, Clipped] | None:
+    """Return a column with bounds around most of its values."""
+    size = cells.size
+    people, covariance = found.people[:size], found.covariance[:size, :size]
+    first, low_error = _first_kept(people, covariance, n, coverage)
+    last, high_error = _first_kept(people[::-1], covariance[::-1, ::-1], n, coverage)
+    last = size - 1 - last
+    if first > last or max(low_error.max(), high_error.max()) * UNSEEN > MOST_CLIPPED * n:
+        return None
+    low, high = _apart(float(cells.low[first]), float(cells.high[last]), column)
+    made = _with_bounds(column, low, high)
+    if made == column:
+        return None
+    middle = (cells.low + cells.high) / 2
+    shift = people[:first] @ (low - middle[:first]) + people[last + 1 :] @ (high - middle[last + 1 :])
+    error = max(float(low_error[first]), float(high_error[size - 1 - last]))
+    below, above = float(people[:first].sum()), float(people[last + 1 :].sum())
+    return made, Clipped(*(_brief(value / max(n, 1)) for value in (below, above, error)), _brief(shift / max(n, 1)))
+
+
+def _first_kept(people: Array, covariance: Array, n: int, coverage: float) -> tuple[int, Array]:
+    """Return the innermost cell before which all sums from the outside are small, and the standard errors of these."""
+    sums = np.concatenate([[0.0], np.cumsum(people)])[:-1]  # people before each cell
+    corner = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    errors = np.sqrt(np.maximum(np.concatenate([[0.0], np.diag(corner)])[:-1], 0.0))
+    limit = np.maximum(n * (1 - coverage) / 2 - OUTWARDS * errors, UNSEEN * errors)
+    over = np.flatnonzero(sums > limit)
+    return (int(over[0]) - 1 if over.size else len(people) - 1), errors
+
+
+def _apart(low: float, high: float, column: Bounded) -> tuple[float, float]:
+    """Return bounds that differ: where all are of one value, a step outwards on both sides."""
+    if low < high:
+        return low, high
+    assert column.step is not None
+    return max(low - column.step, column.lower), min(high + column.step, column.upper)
+
+
+def _with_bounds(column: Bounded, low: float, high: float) -> Bounded:
+    """Return the column with bounds in its own units."""
+    if isinstance(column, Dates):
+        first, last = (column.first + timedelta(days=round(day)) for day in (low, high))
+        outer = column.first, column.first + timedelta(days=round(column.upper))
+        return Dates(first, last, nullable=column.nullable, declared=outer)
+    return replace(column, lower=low, upper=high, declared=(column.lower, column.upper))
+
+
+def _merged(column: Categorical, people: Array, sd: float, n: int) -> tuple[Column, Clipped] | None:
+    """Return a category whose rare levels are one."""
+    rare = people < MERGED_BELOW * sd
+    rare[int(np.argmax(people))] = False
+    if rare.any() and OTHER in column.levels:
+        rare[column.levels.index(OTHER)] = True
+    flagged = list(zip(column.levels, rare.tolist(), strict=True))
+    kept, merged = ([level for level, gone in flagged if gone is flag] for flag in (False, True))
+    if len(merged) < 2 or not kept:
+        return None
+    share, error = float(people[rare].sum()) / max(n, 1), sd * math.sqrt(len(merged)) / max(n, 1)
+    return Categorical([*kept, OTHER], column.nullable, merged), Clipped(0.0, _brief(share), _brief(error), 0.0)
+
+
+def _brief(value: float) -> float:
+    """Return three digits of a noisy figure."""
+    return float(f"{value:.3g}")
