@@ -14,10 +14,10 @@ from versadp.release.bounds.law import COVERAGE, SHARE, BoundsRequest
 from versadp.release.bounds.learn import learnt_schema, planned
 from versadp.release.files.sources import BATCH_ROWS, Source, open_fitting
 from versadp.release.path.table import read_table, survey
-from versadp.schema import Schema
 
 if TYPE_CHECKING:
     from versadp.engine import Engine
+    from versadp.schema import Schema
 
 
 def fit_bounds(
@@ -46,9 +46,10 @@ def fit_bounds(
 
     Parameters
     ----------
-    data : table, str, Path, Source or Release
+    data : table, str, Path, Source, Release or None
         What is to be released, as `Mechanism.release` or `release_file` take it. A `Release`: an earlier one of such
         people, with the columns of the schema, which costs nothing; no target is then given.
+        None: nothing is looked at, and the schema says what it will cost, for `release_file(..., fit_bounds=True)`.
     schema : Schema
         With the declared bounds, which stay what people were promised.
     epsilon, delta : float
@@ -81,7 +82,7 @@ def fit_bounds(
     >>> schema = vdp.Schema({"income": vdp.Bounded(0, 500_000)})
     >>> fitted = vdp.fit_bounds(people, schema, epsilon=1, delta=1e-6, key=bytes(range(32)))
     >>> fitted.columns["income"]
-    Bounded(lower=2680.0, upper=123100.0, declared=(0.0, 500000.0))
+    Bounded(lower=2680.0, upper=122500.0, declared=(0.0, 500000.0))
     >>> mech = vdp.calibrate(fitted, epsilon=1, delta=1e-6, shuffled=100_000)
     >>> mech.privacy(shuffled=100_000).delta(1.0) <= 1e-6
     True
@@ -100,7 +101,7 @@ def fit_bounds(
         raise ParameterError(f"{', '.join(map(repr, unknown))}: no private columns", hint="leave them out")
     request = BoundsRequest.of(schema, epsilon, delta, unit=unit, share=share, coverage=coverage, pure=pure)
     plan = planned(schema, request, columns)
-    if plan.bounds is None:
+    if plan.bounds is None or data is None:
         return plan
     cells = learnable(plan, list(plan.bounds.levels))
     if isinstance(data, str | Path | Source):

@@ -87,7 +87,7 @@ class Bounded:
         hint = "effective bounds lie inside the declared ones, on the same steps"
         if not isinstance(self.declared, tuple | list) or len(self.declared) != 2:
             raise SchemaError("declared must be a pair: lower and upper", hint=hint)
-        outer = Bounded(*self.declared, step=self.step)
+        outer = Bounded(self.declared[0], self.declared[1], self.step)
         offset = 0.0 if self.step is None else (self.lower - outer.lower) / self.step
         if not outer.lower <= self.lower < self.upper <= outer.upper or abs(offset - round(offset)) > 1e-6:
             raise SchemaError("the declared bounds do not hold the effective ones", hint=hint)

@@ -147,4 +147,6 @@ def _is_whole(value: object, low: int, high: int) -> bool:
 
 
 def _is_clipped(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 4 and all(_is_number(each, -1e300, 1e300) for each in value)
+    if not isinstance(value, list | tuple) or len(value) != len(Clipped._fields):
+        return False
+    return all(_is_number(each, -1e300, 1e300) for each in value)

@@ -327,7 +327,8 @@ def _widest(column: Column) -> Column:
         return column
     if isinstance(column, Dates):
         return Dates(*column.declared, nullable=column.nullable)
-    return Bounded(*column.declared, column.step, column.nullable)
+    low, high = column.declared
+    return Bounded(low, high, column.step, column.nullable)
 
 
 def _tables(name: str, entry: Mapping[str, Any]) -> list[str]:

@@ -101,14 +101,14 @@ def _narrowed(
     if first > last or max(low_error.max(), high_error.max()) * UNSEEN > MOST_CLIPPED * n:
         return None
     low, high = _apart(float(cells.low[first]), float(cells.high[last]), column)
-    made = _with_bounds(column, low, high)
+    made = with_bounds(column, low, high)
     if made == column:
         return None
     middle = (cells.low + cells.high) / 2
     shift = people[:first] @ (low - middle[:first]) + people[last + 1 :] @ (high - middle[last + 1 :])
     error = max(float(low_error[first]), float(high_error[size - 1 - last]))
     below, above = float(people[:first].sum()), float(people[last + 1 :].sum())
-    return made, Clipped(*(_brief(value / max(n, 1)) for value in (below, above, error)), _brief(shift / max(n, 1)))
+    return made, Clipped(*(_brief(float(value) / max(n, 1)) for value in (below, above, error, shift)))
 
 
 def _first_kept(people: Array, covariance: Array, n: int, coverage: float) -> tuple[int, Array]:
@@ -129,7 +129,7 @@ def _apart(low: float, high: float, column: Bounded) -> tuple[float, float]:
     return max(low - column.step, column.lower), min(high + column.step, column.upper)
 
 
-def _with_bounds(column: Bounded, low: float, high: float) -> Bounded:
+def with_bounds(column: Bounded, low: float, high: float) -> Bounded:
     """Return the column with bounds in its own units."""
     if isinstance(column, Dates):
         first, last = (column.first + timedelta(days=round(day)) for day in (low, high))
@@ -142,14 +142,26 @@ def _merged(column: Categorical, people: Array, sd: float, n: int) -> tuple[Colu
     """Return a category whose rare levels are one."""
     rare = people < MERGED_BELOW * sd
     rare[int(np.argmax(people))] = False
-    if rare.any() and OTHER in column.levels:
-        rare[column.levels.index(OTHER)] = True
-    flagged = list(zip(column.levels, rare.tolist(), strict=True))
-    kept, merged = ([level for level, gone in flagged if gone is flag] for flag in (False, True))
-    if len(merged) < 2 or not kept:
+    made = rare_levels_merged(column, rare)
+    if made is None:
         return None
-    share, error = float(people[rare].sum()) / max(n, 1), sd * math.sqrt(len(merged)) / max(n, 1)
-    return Categorical([*kept, OTHER], column.nullable, merged), Clipped(0.0, _brief(share), _brief(error), 0.0)
+    gone = np.isin(np.arange(rare.size), [column.levels.index(level) for level in made.merged])
+    share, error = float(people[gone].sum()) / max(n, 1), sd * math.sqrt(gone.sum()) / max(n, 1)
+    return made, Clipped(0.0, _brief(share), _brief(error), 0.0)
+
+
+def rare_levels_merged(column: Categorical, rare: NDArray[np.bool_]) -> Categorical | None:
+    """Return a category whose rare levels are one, if they are two at least and not all.
+
+    Examples
+    --------
+    >>> rare_levels_merged(Categorical(["n", "e", "s", "w"]), np.array([False, True, False, True]))
+    Categorical(levels=('n', 's', 'other'), merged=('e', 'w'))
+    """
+    gone = rare | np.array([bool(rare.any()) and level == OTHER for level in column.levels])
+    flagged = list(zip(column.levels, gone.tolist(), strict=True))
+    kept, merged = ([level for level, out in flagged if out is flag] for flag in (False, True))
+    return Categorical([*kept, OTHER], column.nullable, merged) if len(merged) > 1 and kept else None
 
 
 def _brief(value: float) -> float:

@@ -37,6 +37,7 @@ from versadp.privacy import (
     zero_inflated,
 )
 from versadp.release.bounds.law import bounds_privacy, check_learnt_for
+from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.person import PERSON, row_target, unit_of
 from versadp.release.target.shift import ShiftProblem
@@ -170,10 +171,15 @@ def calibrate(
         made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
         return _warned(made, known, among)
     asked_for = replace(goal, unit=unit)
-    if (plan := schema.as_declared()) is not schema:
-        given_rate = {"exact_rate": exact_rate, "unit": unit, "noise": noise, "records": records}
-        made = calibrate(plan, epsilon=epsilon, delta=delta, advantage=advantage, alpha=alpha, beta=beta, **given_rate)
-        return Mechanism(schema, made.scale or None, made.exact_rate, made.keep or None, target=made.target)
+    plan = schema.as_declared()
+    made = _laplace(plan, goal, asked_for, exact_rate)
+    return _warned(made if plan is schema else on_learnt_bounds(made, schema), known)
+
+
+def _laplace(schema: Schema, goal: Target, asked_for: Target, exact_rate: float | None) -> Mechanism:
+    """Return zero-inflated Laplace noise on numbers, and randomised response on categories, that meet a target."""
+    unit = asked_for.unit
+    assert unit is not None
     if unit == PERSON:
         goal = row_target(goal, schema.rows_per_person)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
@@ -183,12 +189,12 @@ def calibrate(
     else:
         keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
     if not schema.numeric:
-        return _warned(Mechanism(schema, keep=keep, target=asked_for), known)
+        return Mechanism(schema, keep=keep, target=asked_for)
     _refuse_floor(goal, rate)
     problem = _problem(schema, goal, unit, rate, keep)
     scale = problem.scale(problem.solve(_FINE, ratio))
     make = partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=asked_for)
-    return _warned(_settle(make, scale, asked_for, unit), known)
+    return _settle(make, scale, asked_for, unit)
 
 
 def _warned(mechanism: Mechanism, records: int | None, shuffled: int | None = None) -> Mechanism:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
 from versadp.noise import Spec, Window
-from versadp.noise.window import EPSILONS, WindowBlock
+from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
 from versadp.privacy.curves.contour import rough_bounds
 from versadp.release.bounds.law import bounds_privacy
+from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
@@ -66,16 +67,7 @@ def windows(
         made = _made(plan, goal, unit, shuffled, groups, width=width)
     else:
         made = best_layout(compare_layouts(plan, goal, unit, shuffled, width=width, quick=True))
-    return made if plan is schema else on_other_bounds(made, schema, width=width)
-
-
-def on_other_bounds(mechanism: Mechanism, schema: Schema, *, width: float = 1.0) -> Mechanism:
-    """Return the same windows, each with its epsilon and delta, on other bounds and levels of the same columns."""
-    noise: dict[str | tuple[str, ...], Spec] = {}
-    for block in mechanism.blocks:
-        assert isinstance(block, WindowBlock)
-        noise[block.columns] = Window(block.epsilon, delta=block.delta)
-    return _with_width(Mechanism(schema, noise=noise, target=mechanism.target), noise, width)
+    return made if plan is schema else on_learnt_bounds(made, schema)
 
 
 def compare_layouts(
@@ -279,14 +271,9 @@ def _mechanism(
     noise: dict[str | tuple[str, ...], Spec] = {
         names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
     }
-    return _with_width(Mechanism(schema, noise=noise, target=aim), noise, width)
-
-
-def _with_width(mechanism: Mechanism, noise: dict[str | tuple[str, ...], Spec], width: float) -> Mechanism:
-    """Return a mechanism with windows so many times as wide."""
+    mechanism = Mechanism(schema, noise=noise, target=aim)
     if width == 1:
         return mechanism
-    schema = mechanism.schema
     for block in mechanism.blocks:
         found = block.spec
         assert isinstance(found, Window)
@@ -294,7 +281,7 @@ def _with_width(mechanism: Mechanism, noise: dict[str | tuple[str, ...], Spec], 
             continue
         points = {name: _times(width, w, schema.columns[name]) for name, w in found.window.items()}
         noise[block.columns] = replace(found, window=points)
-    return Mechanism(schema, noise=noise, target=mechanism.target)
+    return Mechanism(schema, noise=noise, target=aim)
 
 
 def _times(width: float, points: int, column: Any) -> int:
