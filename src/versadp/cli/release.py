@@ -195,9 +195,8 @@ def _planned(schema: vdp.Schema, options: dict[str, Any]) -> vdp.Schema:
     laplace = options["noise"] == "zil" or options["exact_rate"] is not None
     given = {name: options[name] for name in ("share", "coverage") if options[name] is not None}
     target = {name: options[name] for name in ("epsilon", "delta", "unit")}
-    planned: vdp.Schema = vdp.fit_bounds(
-        None, schema, **target, **given, pure=not laplace and options["shuffled"] is None
-    )
+    pure = not laplace and options["shuffled"] is None
+    planned: vdp.Schema = vdp.fit_bounds(None, schema, **target, **given, pure=pure)
     return planned
 
 
