@@ -83,8 +83,10 @@ class LearntBounds:
                 f"what the schema says of learnt bounds is not valid: {', '.join(wrong)}",
                 hint="take the schema as fit_bounds made it",
             )
-        object.__setattr__(self, "levels", dict(self.levels))
-        object.__setattr__(self, "clipped", {name: Clipped(*map(float, each)) for name, each in self.clipped.items()})
+        # by name, as a ledger writes them: the noise of records is keyed by this text
+        clipped = {name: Clipped(*map(float, each)) for name, each in sorted(self.clipped.items())}
+        object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
+        object.__setattr__(self, "clipped", clipped)
 
     def _held(self) -> dict[str, bool]:
         free, whole = self.noise == EARLIER, self.noise == GEOMETRIC
