@@ -82,7 +82,7 @@ def fit_bounds(
     >>> schema = vdp.Schema({"income": vdp.Bounded(0, 500_000)})
     >>> fitted = vdp.fit_bounds(people, schema, epsilon=1, delta=1e-6, key=bytes(range(32)))
     >>> fitted.columns["income"]
-    Bounded(lower=2680.0, upper=122500.0, declared=(0.0, 500000.0))
+    Bounded(lower=2900.0, upper=111500.0, declared=(0.0, 500000.0))
     >>> mech = vdp.calibrate(fitted, epsilon=1, delta=1e-6, shuffled=100_000)
     >>> mech.privacy(shuffled=100_000).delta(1.0) <= 1e-6
     True

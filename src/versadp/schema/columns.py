@@ -171,19 +171,21 @@ class Dates(Bounded):
         object.__setattr__(self, "declared", None if (low, high) == (first, last) else (str(low), str(high)))
 
     def __repr__(self) -> str:
-        lower, upper = self._ends()
+        lower, upper = self.ends
         nullable = f", nullable={self.nullable!r}" if self.nullable else ""
         declared = f", declared={self.declared!r}" if self.declared else ""
         return f"Dates({lower!r}, {upper!r}{nullable}{declared})"
 
-    def _ends(self) -> tuple[str, str]:
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The first and the last date."""
         return str(self.first), str(self.first + timedelta(days=self.upper))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as it stands in TOML and in a manifest."""
-        lower, upper = self.declared or self._ends()
+        lower, upper = self.declared or self.ends
         nullable = {"nullable": self.nullable} if self.nullable else {}
-        effective = {"effective": list(self._ends())} if self.declared else {}
+        effective = {"effective": list(self.ends)} if self.declared else {}
         return {"type": "dates", "lower": lower, "upper": upper, **nullable, **effective}
 
 

@@ -9,9 +9,9 @@ end of a cell beyond which all tails are within
 
     T_k <= max(n (1 - coverage)/2 - s_k/2, 2 s_k):
 
-it is pushed outwards by half of the noise's standard error, and never past a cell that the counts tell from an empty one. In
-the cell where the limit is reached people are taken to be evenly spread, and the bound lies where they reach it; unless
-they are more than in the next cell inwards, as where values pile up at one of them: such a cell is kept whole.
+it is pushed outwards by half of the noise's standard error, and never inwards past what the counts tell from nobody.
+In the cell where the limit is reached people are taken to be evenly spread, and the bound lies where they reach it;
+unless they are more than in the next cell inwards, as where values pile up at one of them: such a cell is kept whole.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-OUTWARDS = (
-    0.5  # standard errors of a tail by which a bound is pushed outwards: width 1.04 times the true one at n = 1e5
-)
+OUTWARDS = 0.5  # standard errors of a tail by which a bound is pushed outwards (docs/theory/bounds.md has figures)
 UNSEEN = 2.0  # standard errors below which a tail is not told from an empty one
 MOST_CLIPPED = 0.05  # share of the people: where noise alone could clip more on a side, the declared bounds stay
 MERGED_BELOW = 3.0  # standard deviations of a level's count below which it is merged
@@ -111,9 +109,7 @@ def _narrowed(
         return None
     low, high = _positions(made, column)
     moved = np.clip((cells.low + cells.high) / 2, low, high) - (cells.low + cells.high) / 2
-    # of the people in a cell that is cut, half may be on either side of the bound beyond what even spreading says
-    cut = [people[cell] / 2 for cell, end in ((first, below), (last, above)) if end.part]
-    figures = below.people, above.people, max(math.hypot(below.error, *cut), math.hypot(above.error, *cut))
+    figures = below.people, above.people, max(below.error, above.error)
     return made, Clipped(*(_brief(float(value) / max(n, 1)) for value in (*figures, people @ moved)))
 
 
@@ -140,20 +136,22 @@ def _end(people: Array, covariance: Array, n: int, coverage: float) -> _End:
         spread = people[cell] <= people[cell + 1] + UNSEEN * math.sqrt(covariance[cell, cell])
         room = limit[cell + 1] - max(sums[cell], 0.0)
         part = float(np.clip(room / people[cell], 0.0, 1.0)) if spread and people[cell] > 0 else 0.0
-    return _End(cell, part, float(sums[cell] + part * people[cell]), float(errors[cell]), float(errors.max()))
+    cut = float(part * people[cell])  # by even spreading, which may be wrong by half of it
+    return _End(cell, part, float(sums[cell]) + cut, math.hypot(float(errors[cell]), cut / 2), float(errors.max()))
 
 
 def _on_steps(low: float, high: float, column: Bounded) -> tuple[float, float]:
-    """Return bounds moved outwards to few digits, or to steps; where all are of one value, a step apart on both sides."""
+    """Return bounds moved outwards to few digits, or to steps; around a single value a step on both sides."""
     if column.step is None:
-        unit = 10.0 ** math.floor(math.log10(high - low) - 2) if high > low else 0.0
+        unit = 10.0 ** math.floor(math.log10(high - low) - 3) if high > low else 0.0
         outer = (math.floor(low / unit) * unit, math.ceil(high / unit) * unit) if unit else (low, high)
         return max(float(f"{outer[0]:.12g}"), column.lower), min(float(f"{outer[1]:.12g}"), column.upper)
-    first, last = (math.floor((low - column.lower) / column.step), math.ceil((high - column.lower) / column.step))
+    assert column.steps is not None
+    first = math.floor((low - column.lower) / column.step)
+    last = math.ceil((high - column.lower) / column.step)
     if first == last:
         first, last = first - 1, last + 1
-    assert column.steps is not None
-    return tuple(column.lower + column.step * place for place in (max(first, 0), min(last, column.steps)))  # type: ignore[return-value] # a pair
+    return column.lower + column.step * max(first, 0), column.lower + column.step * min(last, column.steps)
 
 
 def _positions(made: Bounded, column: Bounded) -> tuple[float, float]:
