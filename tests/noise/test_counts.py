@@ -79,7 +79,7 @@ def test_words_lack_less_than_is_charged(sigma):
 def test_quick_and_exact_decisions_agree():
     words = np.fromiter(islice(word_stream(KEY), 300), np.uint64, 300)
     words = np.append(words, np.array([0, 2**63 - 1, 2**63, 2**64 - 1], np.uint64))
-    exact = [rounded_normal(int(word), Decimal(37.5)) for word in words]
+    exact = [rounded_normal(int(word), Decimal("37.5")) for word in words]
     assert rounded_gaussian(words, 37.5).tolist() == exact
 
 

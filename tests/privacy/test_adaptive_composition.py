@@ -1,4 +1,4 @@
-"""A second step whose law follows from the outcome of the first: enumerated outcome by outcome, against what is claimed.
+"""A second step whose law follows from the outcome of the first, enumerated outcome by outcome against the claim.
 
 Data are n values in two cells; the first step adds noise to both counts, the second releases every record by randomised
 response on 2 or 3 levels, as the noisy counts decide. Every pair of neighbours is taken in both orders.

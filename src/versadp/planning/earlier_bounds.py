@@ -74,7 +74,7 @@ def _better(
         rare = np.array([each is None or not each.told or each.value < 2 * each.error for each in shares])
         merged = rare_levels_merged(column, rare)
         share = sum(each.value for each, gone in zip(shares, rare, strict=True) if each is not None and gone)
-        return None if merged is None else (merged, Clipped(0.0, float(share), tail, 0.0))
+        return None if merged is None else (merged, Clipped(0.0, float(share), tail, 0.0, 0.0))
     assert isinstance(column, Bounded)
     assert isinstance(earlier, Bounded)
     ends = [found.quantiles[tau] for tau in sorted(found.quantiles)]
@@ -83,4 +83,4 @@ def _better(
     last = int(np.searchsorted(cells.starts, ends[1].value if known[1] else earlier.upper, side="right")) + known[1]
     first, last = max(first, 0), min(last, cells.size - 1)
     made = with_bounds(column, float(cells.low[first]), float(cells.high[last]))
-    return None if made == column else (made, Clipped(tail, tail, tail / 2, 0.0))
+    return None if made == column else (made, Clipped(tail, tail, tail / 2, 0.0, 0.0))

@@ -34,12 +34,15 @@ class Clipped(NamedTuple):
         Standard error of either that the noise brings.
     shift : float
         By how much the mean is moved, in the column's own units (days).
+    shift_error : float
+        Standard error of that, by the noise.
     """
 
     below: float
     above: float
     error: float
     shift: float
+    shift_error: float
 
 
 @dataclass(frozen=True)

@@ -109,8 +109,9 @@ def _narrowed(
         return None
     low, high = _positions(made, column)
     moved = np.clip((cells.low + cells.high) / 2, low, high) - (cells.low + cells.high) / 2
-    figures = below.people, above.people, max(below.error, above.error)
-    return made, Clipped(*(_brief(float(value) / max(n, 1)) for value in (*figures, people @ moved)))
+    figures: tuple[float, ...] = below.people, above.people, max(below.error, above.error)
+    figures += float(people @ moved), math.sqrt(max(float(moved @ covariance @ moved), 0.0))
+    return made, Clipped(*(_brief(value / max(n, 1)) for value in figures))
 
 
 class _End(NamedTuple):
@@ -180,7 +181,7 @@ def _merged(column: Categorical, people: Array, sd: float, n: int) -> tuple[Colu
         return None
     gone = np.isin(np.arange(rare.size), [column.levels.index(level) for level in made.merged])
     share, error = float(people[gone].sum()) / max(n, 1), sd * math.sqrt(gone.sum()) / max(n, 1)
-    return made, Clipped(0.0, _brief(share), _brief(error), 0.0)
+    return made, Clipped(0.0, _brief(share), _brief(error), 0.0, 0.0)
 
 
 def rare_levels_merged(column: Categorical, rare: NDArray[np.bool_]) -> Categorical | None:

@@ -21,12 +21,12 @@ def bounds_words(schema: Schema) -> list[str]:
     --------
     >>> from versadp.schema.learnt import Clipped, LearntBounds
     >>> learnt = LearntBounds("gaussian", 92.0, {"age": 3}, 84, 0.05, 0.99, 1.0, 1e-6, "record",
-    ...     {"age": Clipped(0.004, 0.003, 0.001, -0.2)})
+    ...     {"age": Clipped(0.004, 0.003, 0.001, -0.2, 0.05)})
     >>> from versadp import Schema
     >>> print(*bounds_words(Schema({"age": Bounded(18, 90, declared=(0, 120))}, bounds=learnt)), sep="\n")
     Bounds were learnt from these records with noise, which is part of the guarantee above (5% of its budget).
     Values beyond them are moved to them, and estimates are about these values:
-      age: 18 to 90, declared 0 to 120; about 0.7% of values are beyond, and the mean moves by about -0.2
+      age: 18 to 90, declared 0 to 120; about 0.7% of values are beyond, and the mean moves by -0.2 ± 0.1
     """
     learnt = schema.bounds
     if learnt is None:
@@ -98,7 +98,8 @@ def _column_words(name: str, column: Column, clipped: Clipped) -> str:
     (low, high), (first, last) = (map(_shown, pair) for pair in (_ends(column), column.declared))
     share = _percent(max(clipped.below, 0.0) + max(clipped.above, 0.0))
     unit = " days" if isinstance(column, Dates) else ""
-    moves = f"about {share} of values are beyond, and the mean moves by about {clipped.shift:.3g}{unit}"
+    shift = f"{clipped.shift:.2g} ± {2 * clipped.shift_error:.2g}{unit}"
+    moves = f"about {share} of values are beyond, and the mean moves by {shift}"
     return f"  {name}: {low} to {high}, declared {first} to {last}; {moves}"
 
 

@@ -32,23 +32,22 @@ def mechanism_privacy(
     unit = unit_of(mechanism.schema, unit)
     if unit == PERSON:
         return privacy.group(mechanism_privacy(mechanism, "record", shuffled), mechanism.schema.rows_per_person)
-    noised = _noised_privacy(mechanism, unit, None if shuffled is None else inputs.whole("shuffled", shuffled, 1))
-    return privacy.compose(noised, bounds_privacy(mechanism.schema.bounds, unit))
-
-
-@lru_cache(maxsize=64)
-def _noised_privacy(mechanism: Mechanism, unit: str, shuffled: int | None) -> privacy.PrivacyProfile:
-    """Return the guarantee of the blocks alone."""
     if shuffled is not None:
-        return _among_others(mechanism, unit, shuffled)
+        return _among_others(mechanism, unit, inputs.whole("shuffled", shuffled, 1))
+    guarantees, spent = _guarantees(mechanism, unit), bounds_privacy(mechanism.schema.bounds, unit)
+    if unit != "attribute":
+        return privacy.compose(*guarantees, spent)
+    # of one attribute the other blocks are the same for both neighbours, errors and all
+    return privacy.worst(*(privacy.compose(each, spent) for each in guarantees))
+
+
+def _guarantees(mechanism: Mechanism, unit: str) -> list[privacy.PrivacyProfile]:
+    """Return what the blocks guarantee, one by one; whatever the bounds are, if they are learnt."""
     schema = mechanism.schema
     if bounds_privacy(schema.bounds, unit).pure_epsilon == 0:
-        guarantees = [block.guarantee(unit) for block in mechanism.blocks]
-    else:
-        columns = schema.as_declared().columns
-        guarantees = [b.guarantee_on_any({n: columns[n] for n in b.columns}, unit) for b in mechanism.blocks]
-    # of one attribute the other blocks are the same for both neighbours, errors and all
-    return privacy.worst(*guarantees) if unit == "attribute" else privacy.compose(*guarantees)
+        return [block.guarantee(unit) for block in mechanism.blocks]
+    columns = schema.as_declared().columns
+    return [block.guarantee_on_any({n: columns[n] for n in block.columns}, unit) for block in mechanism.blocks]
 
 
 def _among_others(mechanism: Mechanism, unit: str, n: int) -> privacy.PrivacyProfile:
@@ -59,8 +58,9 @@ def _among_others(mechanism: Mechanism, unit: str, n: int) -> privacy.PrivacyPro
     if len(blankets) == len(found) and sum(blanket.epsilon for blanket in blankets) <= LARGEST:
         off = sum(blanket.off for blanket in blankets)
         return privacy.shuffled_blocks([blanket[:2] for blanket in blankets], n, unit=unit, exact_rate=off)
-    alone, record = (_noised_privacy(mechanism, each, None) for each in (unit, "record"))
-    if record.delta_floor == 0 and record.pure_epsilon <= LARGEST:
-        curve = privacy.shuffled(alone.pure_epsilon, n, others=record.pure_epsilon)
-        return curve if spent.pure_epsilon == 0 else chords(curve)
-    return alone
+    record = privacy.compose(*_guarantees(mechanism, "record"))
+    if record.delta_floor or record.pure_epsilon > LARGEST:
+        return mechanism_privacy(mechanism, unit)
+    alone = privacy.worst(*_guarantees(mechanism, unit)) if unit == "attribute" else record
+    curve = privacy.shuffled(alone.pure_epsilon, n, others=record.pure_epsilon)
+    return curve if spent.pure_epsilon == 0 else privacy.compose(chords(curve), spent)
