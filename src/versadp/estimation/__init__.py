@@ -4,7 +4,6 @@ from versadp.estimation.combine import efficient, last_steps
 from versadp.estimation.curve import Curve
 from versadp.estimation.diagnostics import Asked, judged, score_sets
 from versadp.estimation.inversion import Question, distribution, invert
-from versadp.estimation.likelihood_sets import LikelihoodSet, likelihood_set
 from versadp.estimation.moments import Family, Form, Moments, Source
 from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
 from versadp.estimation.outcome import Outcome
@@ -17,7 +16,6 @@ __all__ = [
     "Family",
     "Fit",
     "Form",
-    "LikelihoodSet",
     "Moments",
     "Outcome",
     "Question",
@@ -32,7 +30,6 @@ __all__ = [
     "invert",
     "judged",
     "last_steps",
-    "likelihood_set",
     "score_sets",
     "solve",
     "start",

@@ -44,11 +44,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from versadp.estimation import Curve, LikelihoodSet
+    from versadp.estimation import Curve
     from versadp.formula.terms import Terms
     from versadp.inference.chi_square import SpecificationTest, WaldTest
     from versadp.inference.effects import Further, Renewal
     from versadp.inputs import Array
+    from versadp.likelihood.profile import LikelihoodSet
 
 ENDS = ("lower", "upper")
 KINDS = ("auto", "wald", "score", "profile")

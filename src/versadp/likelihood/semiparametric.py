@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from versadp.estimation.mixture import Sums
+from versadp.likelihood.mixture import Sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

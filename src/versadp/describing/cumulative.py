@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.estimation.curve import Curve
-from versadp.estimation.histogram import binned_kernel, hides_missing, likeliest, with_missing
+from versadp.likelihood.histogram import binned_kernel, hides_missing, likeliest, with_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import DataError, ParameterError
-from versadp.estimation.mixture import Sums, maximise
+from versadp.likelihood.mixture import Sums, maximise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,15 +20,15 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.estimation.criterion import OutOfBudget
-from versadp.estimation.mixture import Sums, maximise
 from versadp.estimation.outcome import Outcome
+from versadp.likelihood.mixture import Sums, maximise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from versadp.estimation.mixture import Mixed
+    from versadp.likelihood.mixture import Mixed
 
     Array = NDArray[np.float64]
     Evaluate = Callable[[Array, Array], Sums]
