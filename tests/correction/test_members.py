@@ -14,7 +14,7 @@ from versadp.correction.expanded import Expanded
 from versadp.correction.turning import turning
 from versadp.errors import InsecureWarning
 from versadp.fitting.expanding import closed_form
-from versadp.fitting.problem import make_problem
+from versadp.fitting.models import make_problem
 from versadp.losses import Check
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window

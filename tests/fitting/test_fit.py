@@ -183,7 +183,7 @@ def test_many_records_are_fitted_in_passes(monkeypatch):
     rel = release("logistic", n=20_000)
     whole = vdp.fit(rel, FORMULA, loss="logistic")
     monkeypatch.setattr(sys.modules["versadp.fitting.fit"], "SAMPLE_ROWS", 6000)
-    monkeypatch.setattr("versadp.fitting.source.KEPT_CELLS", 0)
+    monkeypatch.setattr("versadp.fitting.source.KEPT_NUMBERS", 0)
     monkeypatch.setattr("versadp.estimation.moments.KEPT_NUMBERS", 0)
     for method in ("efficient", "analytic"):
         parts = vdp.fit(rel, FORMULA, loss="logistic", method=method)

@@ -280,7 +280,7 @@ def test_results_say_what_is_assumed_and_do_all_that_results_do(releases, tmp_pa
     for level in (0.9, 0.95):
         np.testing.assert_array_equal(again.conf_int(level), found.conf_int(level, kind="profile"))
     assert (found.conf_int(kind="wald").values != found.conf_int().values).all()
-    assert "what the likelihood cannot reject; by standard errors" in text
+    assert "what the likelihood cannot reject; Wald intervals" in text
     assert found.wald_test("x = 0").pvalue < 1e-6
     band = again.predict({"x": [0.0, 1.0], "w": [0.0, 0.0]}, interval=0.95)
     assert (band.lower < band.estimate).all()

@@ -14,7 +14,7 @@ from versadp.describing.one_pass import Gathered, gather, no_records
 from versadp.describing.statistics import Statistics
 from versadp.engine import at_work, nearby
 from versadp.errors import NoSuchName, ParameterError, near
-from versadp.fitting.persons import covariance_words
+from versadp.fitting.design_covariance import covariance_words
 from versadp.fitting.report import header
 from versadp.inference.checks import check_level
 from versadp.release.release import as_release

@@ -2,7 +2,7 @@
 
 from versadp.estimation.combine import efficient, last_steps
 from versadp.estimation.curve import Curve
-from versadp.estimation.diagnostics import Asked, judged, score_sets
+from versadp.estimation.diagnostics import Diagnosis, Diagnostics, diagnose, sample_size_needed, score_sets
 from versadp.estimation.inversion import Question, distribution, invert
 from versadp.estimation.moments import Family, Form, Moments, Source
 from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
@@ -11,8 +11,9 @@ from versadp.estimation.score_sets import ScoreSet
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
-    "Asked",
     "Curve",
+    "Diagnosis",
+    "Diagnostics",
     "Family",
     "Fit",
     "Form",
@@ -24,12 +25,13 @@ __all__ = [
     "Source",
     "bandwidths",
     "descend",
+    "diagnose",
     "distribution",
     "efficient",
     "influence_scale",
     "invert",
-    "judged",
     "last_steps",
+    "sample_size_needed",
     "score_sets",
     "solve",
     "start",

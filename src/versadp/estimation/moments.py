@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from versadp.engine import add_up, is_far, nearby
+from versadp.estimation.sizes import KEPT_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PLACED = 0x91ACE  # tells a generator for all lots from those of a lot
-KEPT_NUMBERS = 30_000_000  # of draws that are kept between passes
 
 
 class Form(Protocol):

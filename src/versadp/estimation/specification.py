@@ -8,7 +8,7 @@ have it otherwise. At the estimate the test is as it would be at the truth: memb
 
 A direction of the contrasts that hangs on a few records is not normal: with q its values, the number of records that
 count is `(sum q^2)^2 / sum q^4`, and the error of a normal distribution is of the order of its inverse. Directions with
-fewer than `RECORDS` are left out.
+fewer than `RECORDS_PER_CONTRAST` are left out.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.estimation.moments import evaluated
+from versadp.estimation.thresholds import LEAST_CONTRAST, RECORDS_PER_CONTRAST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ROUNDING = 1e-8
-LEAST = 0.01  # of the largest eigenvalue of the contrasts' correlations: less is the rounding of a few records
-RECORDS = 20.0
 
 
 def contrast_test(family: Family, theta: Array) -> tuple[float, int] | None:
@@ -61,7 +60,7 @@ def contrast_test(family: Family, theta: Array) -> tuple[float, int] | None:
         return None
     against = directions(covariance[np.ix_(varies, varies)]) @ against[varies]
     _, squares, fourths = family.total(Counting(family.forms, theta, members, against))
-    kept = squares**2 > RECORDS * fourths
+    kept = squares**2 > RECORDS_PER_CONTRAST * fourths
     return (float(found.n * np.sum((against[kept] @ mean) ** 2)), int(kept.sum())) if kept.any() else None
 
 
@@ -91,6 +90,6 @@ def directions(covariance: Array) -> Array:
     """
     unit = np.sqrt(np.diag(covariance))
     values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
-    kept = values > LEAST * values[-1]
+    kept = values > LEAST_CONTRAST * values[-1]
     found = (vectors[:, kept] / np.sqrt(values[kept]) / unit[:, None]).T
     return np.asarray(found * np.sign(found.sum(axis=1, keepdims=True)))

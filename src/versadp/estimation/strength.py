@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STRONG = 7.0  # below, Wald intervals cover too little
-SEEN = 2.0  # below, curvature cannot be told from none, and a minimum is no estimate
-
 
 @dataclass(frozen=True)
 class Bends:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.estimation.covariance import Found
     from versadp.fitting.problem import Problem
-    from versadp.fitting.report import Answer
+    from versadp.fitting.report import FitReport
     from versadp.formula.design import Design
     from versadp.formula.terms import Terms
     from versadp.inference.effects import Move
@@ -88,7 +88,7 @@ class Averaging:
 
     Attributes
     ----------
-    answer : Answer
+    answer : FitReport
     link : str
         How an index becomes a prediction.
     method : str
@@ -99,7 +99,7 @@ class Averaging:
         True if labels of records say how many each stands for.
     """
 
-    answer: Answer
+    answer: FitReport
     link: str
     method: str = "efficient"
     clusters: int = 0
@@ -125,8 +125,8 @@ class Averaging:
         contrast : array (averages, values)
         """
         answer = self.answer
-        assert answer.asked is not None
-        family, fit = answer.asked.family, answer.fit
+        assert answer.diagnostics is not None
+        family, fit = answer.diagnostics.family, answer.fit
         forms: list[Any] = list(family.forms)
         places: list[tuple[Any, int]] = []  # models whose forms are prepared already, and where these stand
         looks: list[Look] = []
@@ -144,7 +144,7 @@ class Averaging:
         asked = Inquiry(family.forms, fit.theta, mix, tuple(looks), contrast, self.clusters, self.counted)
         source = answer.problem.source
         whole = Family((*forms, Labels()), source, family.size, family.engine, family.seed)
-        found = look_at(whole, fit, answer.asked.groups, asked)
+        found = look_at(whole, fit, answer.diagnostics.groups, asked)
         unit, origin = self.units
         scale = np.append(np.full(len(found.values), unit), np.ones(len(fit.theta)))
         values = unit * found.values + origin * contrast.sum(axis=0)
@@ -236,8 +236,8 @@ class Averaging:
         members = _members(forms)
         if members == 1:
             return np.ones((1, 1))
-        assert self.answer.asked is not None
-        engine, seed = self.answer.asked.family.engine, self.answer.asked.family.seed
+        assert self.answer.diagnostics is not None
+        engine, seed = self.answer.diagnostics.family.engine, self.answer.diagnostics.family.seed
         some = Family(forms, MemorySource((self.answer.sample,)), len(theta), engine, seed)
         moments = some.moments(theta, np.eye(members), hessian=False)
         values = np.einsum("apbq,p,q->ab", moments.outer, self.constant, self.constant)

@@ -14,6 +14,7 @@ import numpy as np
 from versadp.engine import add_up, is_far, nearby
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
+from versadp.fitting.design_covariance import ROWS, refuse_people
 from versadp.fitting.likelihood_pairs import Pairs
 from versadp.fitting.public_facts import public_levels
 from versadp.fitting.report import header
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.engine import Engine
+    from versadp.fitting.fit_request import FitRequest
     from versadp.likelihood.mixture import Mixed, Sums
     from versadp.likelihood.profile import LikelihoodSet
     from versadp.likelihood.semiparametric import Lot
     from versadp.release.folder.folder import Handle
-    from versadp.release.release import Release
 
     Array = NDArray[np.float64]
 
@@ -44,17 +45,24 @@ LIMIT = 4_000_000_000
 FIRM = 10.0  # standard errors of a column's variance: below, intervals were seen to be short
 
 
-def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Engine) -> Results:
+def fit_likelihood(request: FitRequest, engine: Engine) -> Results:
     """Fit a response model by maximum likelihood.
 
     Parameters
     ----------
-    release : Release
-    formula : str
-    loss : IndexLoss
-        One that is the negative log density of a law: squared, logistic, poisson.
+    request : FitRequest
+        With a loss that is the negative log density of a law: squared, logistic, poisson.
     engine : Engine
     """
+    release, formula, loss = request.release, request.formula, request.minimised
+    if request.design["cov_type"] != ROWS:
+        refuse_people(release, "a fit by likelihood")
+    refuse_options(
+        extension=request.extension,
+        start=request.begin,
+        weights=request.weights,
+        **{name: request.design[name] for name in ("offset", "groups", "subset")},
+    )
     law = loss.response_law() if loss.needs_formula else None
     if law is None:
         raise ParameterError(

@@ -49,14 +49,17 @@ def linear_view(request: Request, design: Design, touched: tuple[Block, ...], *,
     if not design.linear or (design.private and codes is None):
         return None
     units = request.units(blocks, codes, centred="Intercept" in design.names)
-    # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
-    natural = (loss.natural or loss.margin) and units.exact_rate is None
-    if design.response != PUBLIC and not loss.residual and not natural:
+    if design.response != PUBLIC and not _takes_noisy_response(loss, units):
         return None
     # complete records of some blocks are undone at points only
     if request.free and incomplete(touched, design) and is_expanded(loss) and not _have_cases(touched):
         return None
     return View(blocks, codes or {}, units)
+
+
+def _takes_noisy_response(loss: Any, units: Units) -> bool:
+    """Return True if a loss is one of the difference of response and index, or undoes a response by itself."""
+    return bool(loss.residual or ((loss.natural or loss.margin) and units.exact_rate is None))
 
 
 def _prefers_codes(design: Design, loss: Any, schema: Schema) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordModel, Records
 from versadp.engine import Serial, is_far, nearby
-from versadp.fitting.source import Asked, MemorySource, ReleaseSource
+from versadp.fitting.source import MemorySource, ReleaseSource, SampleRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +105,7 @@ class Problem:
                 take = min(left, int(rng.hypergeometric(size, max(total - size, 0), min(left, total))))
                 chosen.append(np.sort(rng.choice(size, take, replace=False)))
                 left, total = left - take, total - size
-            asked.append(Asked(item, chosen))
+            asked.append(SampleRequest(item, chosen))
         if engine is not None and is_far(engine) and self.source.travels:  # and who is far reads them next
             taken = engine.map(self.source.take_and_keep, asked)
         else:

@@ -16,6 +16,7 @@ import numpy as np
 from versadp.correction.model import Records, finite
 from versadp.engine import Pool, nearby
 from versadp.estimation.moments import KEEPER
+from versadp.estimation.sizes import KEPT_NUMBERS
 from versadp.release.folder.folder import Folder
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time
 from versadp.release.path.dates import from_dates
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-KEPT_CELLS = 30_000_000
 AHEAD = 16  # handles a thread that may be read before an earlier one: all of them are kept
 
 
@@ -138,7 +138,7 @@ class Numbered(NamedTuple):
         return self.handle.file
 
 
-class Asked(NamedTuple):
+class SampleRequest(NamedTuple):
     """Some records of each lot of a handle."""
 
     item: Any
@@ -210,7 +210,7 @@ class ReleaseSource:
 
     def kept(self, engine: Engine) -> MemorySource | ReleaseSource:
         """Return the same records in memory, if they are not too many; an engine reads them."""
-        if self.rows * len(self.reader.columns) > KEPT_CELLS:
+        if self.rows * len(self.reader.columns) > KEPT_NUMBERS:
             return self
         # for all at once: systems give much memory in large pages, and so in a fraction of the time
         space, (ahead, check) = self._space(self.rows), _ahead(self.release)
@@ -241,11 +241,11 @@ class ReleaseSource:
         rows = item.handle.rows
         return [min(LOT_ROWS, rows - start) for start in range(0, rows, LOT_ROWS)]
 
-    def take(self, asked: Asked) -> list[Records]:
+    def take(self, asked: SampleRequest) -> list[Records]:
         """Return some records of each lot of a handle."""
         return [lot.take(some) for (_, lot), some in zip(self.read(asked.item), asked.chosen, strict=True)]
 
-    def take_and_keep(self, asked: Asked) -> list[Records]:
+    def take_and_keep(self, asked: SampleRequest) -> list[Records]:
         """Return some records of each lot of a handle, and keep all of them for whoever reads them next, here."""
         lots = list(self.read(asked.item))
         KEEPER.keep(self._name, asked.item.number, lots, asked.item.handle.rows * (len(self.reader.columns) + 2))
@@ -280,7 +280,7 @@ class MemorySource:
         """Return how many records a lot has."""
         return [self.lots[item].rows]
 
-    def take(self, asked: Asked) -> list[Records]:
+    def take(self, asked: SampleRequest) -> list[Records]:
         """Return some records of a lot."""
         return [self.lots[asked.item].take(asked.chosen[0])]
 

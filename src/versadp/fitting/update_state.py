@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from versadp.estimation.update import Kept
 from versadp.inference import saved_results as storage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -113,39 +114,35 @@ class State:
     @classmethod
     def from_dict(cls, data: Any) -> State:
         """Read what `to_dict` wrote, and refuse anything else."""
-        if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
-            raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
-        # states once counted lots, and did not say their edition
-        data = {"edition": None, "counted": []} | {key: value for key, value in data.items() if key != "lots"}
-        if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
-            raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
-        names = _texts("names", data["names"])
-        members = _texts("members", data["members"])
-        p = len(names)
+        data = _entries(data, {each.name for each in fields(cls)})
+        names, members = _texts("names", data["names"]), _texts("members", data["members"])
+        p, seen = len(names), _texts("seen", data["seen"])
         if not 0 < p <= MOST_PARAMETERS or len(set(names)) != p or not members:
             raise ParameterError("the state needs coefficients and members", hint=_HINT)
         if inputs.whole("draws", data["draws"], 1) > MOST_DRAWS:
             raise ParameterError(f"the state asks for more than {MOST_DRAWS:,} draws per record", hint=_HINT)
-        seen = _texts("seen", data["seen"])
         if not all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (*seen, data["mechanism"])):
             raise ParameterError("the state's digests are none", hint=_HINT)
+        optional: dict[str, Callable[[Any], Any]] = {
+            "basis": partial(_square, "basis", most=p),
+            "degrees": _degrees,
+            "bias": partial(_numbers, "bias", shape=(p,)),
+            "strength": partial(_numbers, "strength", shape=(p,)),
+            "edition": lambda edition: inputs.whole("edition", edition, 1),
+        }
         return cls(
             **_known(data),
+            **{name: None if data[name] is None else read(data[name]) for name, read in optional.items()},
             draws=inputs.whole("draws", data["draws"], 1),
             seed=inputs.whole("seed", data["seed"], 0),
             names=names,
             members=members,
             levels=_levels(data["levels"]),
             response=tuple(_numbers("response", data["response"], None).tolist()),
-            basis=None if data["basis"] is None else _square("basis", data["basis"], p),
-            degrees=None if data["degrees"] is None else _degrees(data["degrees"]),
             off=inputs.number("off", data["off"], 0, 10),
             kept=_kept(data["kept"], p, len(members)),
-            bias=None if data["bias"] is None else _numbers("bias", data["bias"], (p,)),
-            strength=None if data["strength"] is None else _numbers("strength", data["strength"], (p,)),
             seen=seen,
             updates=inputs.whole("updates", data["updates"], 0),
-            edition=None if data["edition"] is None else inputs.whole("edition", data["edition"], 1),
             counted=_fingerprints(data["counted"]),
         )
 
@@ -169,6 +166,17 @@ class State:
     def load(cls, path: str | Path) -> State:
         """Read what `save` wrote."""
         return cls.from_dict(storage.read(path))
+
+
+def _entries(data: Any, names: set[str]) -> dict[str, Any]:
+    """Return the entries of a state of this version, which are all that it has."""
+    if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
+        raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
+    # states once counted lots, and did not say their edition
+    data = {"edition": None, "counted": []} | {key: value for key, value in data.items() if key != "lots"}
+    if set(data) != names | set(_FORMAT):
+        raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
+    return data
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:
