@@ -5,15 +5,13 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
+from versadp.estimation.criterion import Affine, ByPasses, Combined, Followed, criterion, distance, places
+from versadp.estimation.diagnostic_statistics import contrast_test, directions, following, strength
 from versadp.estimation.diagnostics import Diagnostics, _best_within
 from versadp.estimation.moments import Family
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile_score import Followed
 from versadp.estimation.score_sets import ScoreSet, Space, quantile, scanned, score_set
-from versadp.estimation.specification import contrast_test, directions
-from versadp.estimation.strength import following, strength
 from versadp.estimation.thresholds import PLAUSIBLE_RANGE
 from versadp_tests.nowhere import Nowhere
 

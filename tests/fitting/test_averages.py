@@ -131,7 +131,7 @@ def test_what_cannot_be_averaged_says_so(data, tmp_path):
         with pytest.raises(ParameterError, match=wrong):
             call()
     result.save(tmp_path / "r.json")
-    with pytest.raises(EstimationError, match="do not know their release"):
+    with pytest.raises(EstimationError, match="no access to their release"):
         Results.load(tmp_path / "r.json").avg_slopes()
     with pytest.raises(EstimationError, match="intercept"):
         vdp.fit(release, "visits ~ age - 1").avg_slopes()

@@ -352,7 +352,7 @@ def test_other_mechanisms_and_files_of_results_are_refused(tmp_path):
     res.save(tmp_path / "res.json")
     with pytest.raises(ParameterError, match="no state"):
         vdp.update(tmp_path / "res.json", released("windows", 4000))
-    with pytest.raises(EstimationError, match="what an update needs"):
+    with pytest.raises(EstimationError, match="cannot be updated"):
         vdp.Results.load(tmp_path / "res.json").update(released("windows", 6000))
 
 

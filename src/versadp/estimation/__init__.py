@@ -1,9 +1,8 @@
 """Solving corrected equations: families of members, Newton with named outcomes, the efficient combination."""
 
 from versadp.estimation.combine import efficient, last_steps
-from versadp.estimation.curve import Curve
 from versadp.estimation.diagnostics import Diagnosis, Diagnostics, diagnose, sample_size_needed, score_sets
-from versadp.estimation.inversion import Question, distribution, invert
+from versadp.estimation.distribution import Curve, Question, distribution, invert
 from versadp.estimation.moments import Family, Form, Moments, Source
 from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
 from versadp.estimation.outcome import Outcome

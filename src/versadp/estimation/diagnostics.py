@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.bias import bias
-from versadp.estimation.criterion import PASSES, ByPasses, Combined, OutOfBudget, affordable, criterion
+from versadp.estimation.criterion import PASSES, ByPasses, Combined, Followed, OutOfBudget, affordable, criterion
 from versadp.estimation.descent import Slopes, descend
+from versadp.estimation.diagnostic_statistics import bias, contrast_test, following, strength
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile_score import Followed
 from versadp.estimation.score_sets import ScoreSet, Space, scanned, score_set
-from versadp.estimation.specification import contrast_test
-from versadp.estimation.strength import following, strength
 from versadp.estimation.thresholds import (
     CURVATURE_REACH,
     LARGEST_BIAS,
@@ -48,7 +45,7 @@ DIFFERENCE_STEP = 1e-3  # along the least curvature: t does not depend on its le
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What a fit is diagnosed by.
+    """Records, members and thresholds by which a fit is diagnosed.
 
     Attributes
     ----------

@@ -1,21 +1,21 @@
 """Statistical thresholds of fits, in one table: unit, role and source of each.
 
-Sources are pages under `docs/`, a proof, or a plain reason; "chosen" says that the number is a judgement and that a
-factor of 1.5 either way was not seen to matter.
+Sources are pages under `docs/`, a proof, or a plain reason; "chosen" says that the number is a judgement.
 """
 
 # strength t of a coefficient's curvature: its mean over its sampling error
 STRONG = 7.0  # below, Wald intervals cover too little and score sets are given (docs/theory/trust.md)
 SEEN = 2.0  # below, curvature cannot be told from none, and a minimum is no estimate (docs/theory/trust.md)
-STRENGTH_WITHOUT_BIAS = 25.0  # from there on the bias, of order 1/t, is below 0.05 standard errors: not worth a pass
+STRENGTH_WITHOUT_BIAS = 25.0  # from there on the bias, of the order of 1/t standard errors, is not worth a pass
 
 # standard errors
-LARGEST_BIAS = 0.5  # beyond, terms of higher order, which are not estimated, are as large (docs/theory/trust.md)
+LARGEST_BIAS = 0.5  # beyond, terms of higher order matter, which are not estimated: chosen
 PLAUSIBLE_RANGE = 2.0  # half-width of the range searched for curvature: that of a 95% interval
 CURVATURE_REACH = 0.25  # standard deviations of the score over which curvature is judged without an estimate: chosen
 LARGEST_DRIFT = 1.0  # that the change of curvature may move an updated estimate by; beyond, sums do not tell: chosen
 SAFE_SAMPLING = 2.0  # added to an estimated sampling part of people with several rows: one-sided error 2.3%
 TOLERABLE_SHIFT = 0.25  # of a projected score: 95% intervals then cover at least 94.3%
+KNOWN_SPREAD = 10.0  # of the variance of a noisy column: below, likelihood intervals were seen to be too short
 
 # numbers of records, or shares
 RECORDS_BEYOND_QUANTILE = 10.0  # per coefficient, without noise: with fewer a quantile's estimate is not normal: chosen

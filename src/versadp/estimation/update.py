@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     Groups = tuple[NDArray[np.int64], ...]
 
 CLOSE = 1e-3  # standard errors: a step below is not worth another pass
-PASSES = 25
+PASSES = 25  # Newton steps at most: an update without a minimum ends here
 AGAIN = "fit all records again: they are further apart than what is kept of the old ones can carry"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of some records at a theta, for K members.
+    """Sums that are kept of some records at a theta, for K members.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Kept:
 
 
 class Drift(NamedTuple):
-    """How far apart old and new records are: a chi-square, and its degrees of freedom."""
+    """Test of one truth of old and new records: a chi-square, and its degrees of freedom."""
 
     statistic: float
     df: int

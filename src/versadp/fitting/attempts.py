@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STEP = 0.5  # of a user's loss: width of differences of its score, in standard deviations of an influence times n^-0.2
-WIDER = 2.0  # factor of the smoothing of a second attempt: wide enough to bend where the first did not
+WIDER = 2.0  # factor of the smoothing of a second attempt: chosen
 
 
 class Pilot(NamedTuple):

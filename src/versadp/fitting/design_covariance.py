@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ROWS = "rows"  # the cov_type that takes rows for independent, whoever they are of
-POINTS = 1  # draws per block of a record, each of which comes to several signed points
-ALL_POINTS = 4_000_000  # of the records that are looked at
+POINTS = 1  # draws per block of a record: each gives several signed points, and records are many
+ALL_POINTS = 4_000_000  # signed points of all records that are looked at: 32 MB per number that each has
 
 
 def covariance_words(release: Release, cov_type: str, groups: str | None = None) -> str:

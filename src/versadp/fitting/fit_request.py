@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FitRequest:
-    """What is fitted to which records, and how.
+    """A model, the records that it is fitted to, and the method.
 
     Attributes
     ----------

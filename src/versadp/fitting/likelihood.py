@@ -14,13 +14,15 @@ import numpy as np
 from versadp.engine import add_up, is_far, nearby
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
+from versadp.estimation.sizes import KEPT_NUMBERS
+from versadp.estimation.thresholds import KNOWN_SPREAD
 from versadp.fitting.design_covariance import ROWS, refuse_people
 from versadp.fitting.likelihood_pairs import Pairs
 from versadp.fitting.public_facts import public_levels
-from versadp.fitting.report import header
 from versadp.formula.design import make_design
 from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
+from versadp.inference.summary import guarantee
 from versadp.inference.trust import Trust
 from versadp.likelihood.mixture import maximise, score_test
 from versadp.likelihood.profile import likelihood_set
@@ -40,9 +42,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-KEPT = 40_000_000  # pairs of records and points that are kept in memory
-LIMIT = 4_000_000_000
-FIRM = 10.0  # standard errors of a column's variance: below, intervals were seen to be short
+LIMIT = 4_000_000_000  # pairs of records and points: each pass goes through 32 GB of numbers then; chosen
 
 
 def fit_likelihood(request: FitRequest, engine: Engine) -> Results:
@@ -94,7 +94,7 @@ def _passes(pairs: Pairs, engine: Engine) -> Callable[[Callable[[Lot], Any]], Su
     """Return what sums something over all records, which are kept in memory if they are few and worked on here."""
     release = pairs.release
     runner = engine if is_far(engine) and release.on_disk else nearby(engine)
-    few = len(release) * pairs.support.size * pairs.cells <= KEPT
+    few = len(release) * pairs.support.size * pairs.cells <= KEPT_NUMBERS
     lots = pairs.kept() if few and not is_far(runner) else None
 
     def over_all(work: Callable[[Lot], Any]) -> Sums:
@@ -172,7 +172,7 @@ def _results(
         loss=loss.name,
         method="likelihood",
         formula=design.formula,
-        header=header(pairs.release) | _assumed(pairs, found, cov),
+        header=guarantee(pairs.release) | _assumed(pairs, found, cov),
         predict_link=loss.prediction,
         design=design.terms,
         trust=Trust(test=test),
@@ -205,7 +205,7 @@ def _caution(pairs: Pairs, found: Mixed) -> dict[str, str]:
     if not at:
         return {}
     t = found.strength(support.middle[at].T)
-    weak = [support.columns[j] for j, each in zip(at, t, strict=True) if each < FIRM]
+    weak = [support.columns[j] for j, each in zip(at, t, strict=True) if each < KNOWN_SPREAD]
     if not weak:
         return {}
     return {

@@ -20,6 +20,7 @@ import numpy as np
 
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
+from versadp.estimation.sizes import NUMBERS_AT_ONCE
 from versadp.fitting.public_facts import public_columns, public_levels, response_coding
 from versadp.fitting.source import numbers_of, values_of
 from versadp.formula.design import PUBLIC
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-RESPONSES = 64  # cells of a private response
-AT_ONCE = 2_000_000  # cells of a lot
+RESPONSES = 64  # cells of a private response at most: each is 1.6% of its width
 MOST_STRATA = 6  # strata with a law each; more would leave each law few records (docs/theory/likelihood.md)
 
 
@@ -123,7 +123,7 @@ class Pairs:
 
     @property
     def likelihood(self) -> Likelihood:
-        """What all records share."""
+        """The likelihood, without records."""
         terms = self.design.terms.take(self.kinds[1])
         at = finite(terms.matrix(self.values or {"": np.zeros(self.support.size)}))
         tilted = len(self.groups.centre) if self.groups.rows is None else 0
@@ -147,7 +147,7 @@ class Pairs:
     def read(self, handle: Handle) -> Iterator[Lot]:
         """Yield the lots of a handle."""
         table = self.release.read(handle, [*self.private, *self.public])
-        rows = max(AT_ONCE // (self.support.size * self.cells), 64)
+        rows = max(NUMBERS_AT_ONCE // (self.support.size * self.cells), 64)
         for start in range(0, handle.rows, rows):
             yield self._lot(table.slice(start, rows).combine_chunks())
 
@@ -249,7 +249,7 @@ def _response_ends(name: str, release: Release, blocks: tuple[Block, ...], law: 
 
 @dataclass(frozen=True)
 class PublicStrata:
-    """What public columns of the model tell about the law of the noisy ones.
+    """Public columns of the model, on which the law of the noisy ones depends.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class PublicStrata:
 
     @property
     def strata(self) -> int:
-        """How many laws there are."""
+        """Number of laws."""
         return 1 if self.rows is None else max(len(self.rows), 1)
 
     def of(self, numbers: Array) -> tuple[NDArray[np.int64], Array]:

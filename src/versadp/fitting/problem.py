@@ -1,4 +1,4 @@
-"""What estimation works on: a model, the blocks that it touches, and the way back to the user's units."""
+"""An estimation problem: a model, the blocks that it touches, its records, and the way back to the user's units."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """What estimation works on, and the way back to the user's units.
+    """An estimation problem, and the way back to the user's units.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Problem:
                 chosen.append(np.sort(rng.choice(size, take, replace=False)))
                 left, total = left - take, total - size
             asked.append(SampleRequest(item, chosen))
-        if engine is not None and is_far(engine) and self.source.travels:  # and who is far reads them next
+        if engine is not None and is_far(engine) and self.source.travels:  # remote workers keep them for the next pass
             taken = engine.map(self.source.take_and_keep, asked)
         else:
             taken = nearby(engine or Serial()).map(self.source.take, asked)

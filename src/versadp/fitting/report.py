@@ -15,9 +15,9 @@ from versadp.estimation.thresholds import KNOWN_SIZE_ERROR
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.chi_square import LEVEL, SpecificationTest
+from versadp.inference.summary import guarantee
 from versadp.inference.trust import MOST_STRENGTH, Trust
 from versadp.noise.selection_check import cut_chance, lacking_chance
-from versadp.release.target.person import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from versadp.fitting.sample_design import SampleDesign
     from versadp.inputs import Array
     from versadp.losses import IndexLoss, Multinomial, RecordLoss
-    from versadp.release.release import Release
 
-EPSILON = 4.0  # at which delta is stated where no target is known: a usual one, chosen
 EVALUATORS: dict[type, str] = {SignedPoints: "signed points", ByLevel: "Laplacian by level"}
 MOST_POINTS = 2_000  # signed points per record from which the sample size is estimated: more take over a second
 
@@ -126,7 +124,7 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else formula or problem.design.formula,
-        header=header(design.release) | _blurred(problem) | _notes(answer) | design.notes | dict(answer.notes),
+        header=guarantee(design.release) | _blurred(problem) | _notes(answer) | design.notes | dict(answer.notes),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,
@@ -249,23 +247,6 @@ def _few_points(problem: Problem) -> SignedPoints:
         blocks, missing = problem.blocks, problem.nullable
         return SignedPoints(problem.model, problem.units, blocks=blocks, near=2, far=2, draws=2, nullable=missing)
     return SignedPoints(problem.model, problem.units, near=2, far=2)
-
-
-def header(release: Release) -> dict[str, str]:
-    """Return mechanism and guarantee, at the target that was calibrated for where that is known."""
-    mechanism, asked = release.mechanism, release.mechanism.target
-    unit = (asked and asked.unit) or unit_of(mechanism.schema, None)
-    epsilon = EPSILON if asked is None or asked.epsilon is None else asked.epsilon
-    hidden = asked is not None and asked.shuffled is not None
-    profile, among = (release.privacy(unit) if hidden else mechanism.privacy(unit)), release.order.among
-    noise = repr(mechanism).removeprefix("<Mechanism: ").removesuffix(">")
-    return {
-        "mechanism": noise + (", INSECURE (seeded)" if release.insecure else ""),
-        "privacy unit": unit + (f", hidden among {among:,} in an order that tells nothing" if hidden and among else ""),
-        "epsilon": f"{epsilon:g}",
-        "delta": f"{profile.delta(epsilon):.4g}",
-        "delta floor": f"{profile.delta_floor:.4g}",
-    }
 
 
 def _notes(answer: FitReport) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How records were drawn and what is known of them beside the columns of a model: a subset, clusters, an offset.
+"""Sample design: subset, weights, clusters and offset of the records that a model is fitted to.
 
 Each of them is by public columns. Noisy ones are refused: people who were selected, weighted or grouped by what noise
 made of them are not the people that a model is about, and every answer would be biased.
@@ -188,7 +188,7 @@ def without_offset(release: Release, formula: str, offset: str, loss: IndexLoss)
 
 
 class SampleDesign(NamedTuple):
-    """What is fitted: some records, a formula, and what goes along with the records.
+    """Records and formula as they are fitted, and how standard errors count the records.
 
     Attributes
     ----------

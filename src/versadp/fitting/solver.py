@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-PILOT_THRIFT = 5  # factor by which pilots take fewer draws: their weights then cost 1% (docs/theory/efficient.md)
+PILOT_THRIFT = 5  # factor by which pilots take fewer draws than the last step: chosen
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How a problem is solved: method, extension, draws per record, seed of the draws, and engine."""
+    """Options of a solver: method, extension, draws per record, seed of the draws, and engine."""
 
     method: str
     extension: str | Extension | None

@@ -1,4 +1,4 @@
-"""Where the records of a fit come from: small handles, each read where it is worked on.
+"""Sources of the records of a fit: small handles, each read by the worker that needs it.
 
 A source gives handles that travel cheaply to other threads, processes or machines; whoever works on one reads it, and
 reads only the columns that the model uses. A release of moderate size is read once and kept.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-AHEAD = 16  # handles a thread that may be read before an earlier one: all of them are kept
+AHEAD = 16  # handles per thread that may be read before an earlier one: all of them are kept
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,12 @@ class Numbered(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """Whose records these are, wherever they are asked for."""
+        """The partition of these records, the same in every process."""
         return self.handle.file, self.handle.group
 
     @property
     def file(self) -> str:
-        """Where they are."""
+        """Their file."""
         return self.handle.file
 
 
@@ -146,13 +146,13 @@ class SampleRequest(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """Whose records these are."""
+        """The partition of these records."""
         origin: tuple[str, int] = self.item.origin
         return origin
 
     @property
     def file(self) -> str:
-        """Where they are."""
+        """Their file."""
         return str(self.item.file)
 
 
@@ -173,7 +173,7 @@ class ReleaseSource:
 
     @property
     def travels(self) -> bool:
-        """Whether handles mean the same elsewhere: those of a folder do."""
+        """True if handles can be read by other processes: those of a folder can."""
         return self.release.on_disk
 
     def handles(self) -> list[Numbered]:
@@ -246,7 +246,7 @@ class ReleaseSource:
         return [lot.take(some) for (_, lot), some in zip(self.read(asked.item), asked.chosen, strict=True)]
 
     def take_and_keep(self, asked: SampleRequest) -> list[Records]:
-        """Return some records of each lot of a handle, and keep all of them for whoever reads them next, here."""
+        """Return some records of each lot of a handle, and keep all of them for the next pass of this process."""
         lots = list(self.read(asked.item))
         KEEPER.keep(self._name, asked.item.number, lots, asked.item.handle.rows * (len(self.reader.columns) + 2))
         return [lot.take(some) for (_, lot), some in zip(lots, asked.chosen, strict=True)]
@@ -265,7 +265,7 @@ class MemorySource:
 
     @property
     def travels(self) -> bool:
-        """Whether handles mean the same elsewhere: numbers of what is in memory do not."""
+        """True if handles can be read by other processes: those of records in memory cannot."""
         return False
 
     def handles(self) -> list[int]:
@@ -325,7 +325,7 @@ def values_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a column holds numbers, or true and false."""
+    """Return True if a column holds numbers, or true and false."""
     import pyarrow.types as pt
 
     return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind))

@@ -118,7 +118,7 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
 
 @dataclass(frozen=True, eq=False)
 class Updater:
-    """What brings a fit up to date, for its results.
+    """Bring a fit up to date, for its results.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Updater:
 
     @cached_property
     def state(self) -> State:
-        """What an update starts from."""
+        """The state that an update starts from, computed once."""
         return self.make()
 
     def update(self, new: Any) -> Results:

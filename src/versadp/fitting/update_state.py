@@ -1,6 +1,6 @@
-"""What is kept of a fit so that it can go on: which model it is, and sums of the size of the parameters; no record.
+"""State of a fit for later updates: its model, and sums of the size of the parameters; no record.
 
-It is a JSON file that anybody may have written: every entry is checked for what it is, numbers for being finite,
+It is a JSON file from an untrusted source: every entry is checked for what it is, numbers for being finite,
 matrices for being what sums of squares are. What it says of the model is read by the parsers that an analyst's own
 words go through.
 """
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_FORMAT = {"format": "versadp state", "version": 1}
+_FORMAT = {"format": "versadp state", "version": 1}  # raised when a file that is written could not be read before
 _TEXTS = ("formula", "loss", "method", "mechanism")
 _OPTIONAL = ("extension", "weights", "offset", "subset")
 _KEPT = ("theta", "score", "hessian", "spread")
 _HINT = "give the file that result.save_state or versadp fit --state wrote"
-MOST_PARAMETERS = 2000
+MOST_PARAMETERS = 2000  # of a state: chosen; products of scores of so many take 32 MB per pair of members
 MOST_DRAWS = 1000  # per record; memory and time of an update grow with it (1e4: 3.4 GB for a small part)
-LARGE = 1e150
+LARGE = 1e150  # largest number in a state: squares of larger ones overflow
 
 
 @dataclass(frozen=True)
 class State:
-    """What an update starts from.
+    """The state that an update starts from.
 
     Attributes
     ----------
@@ -123,16 +123,17 @@ class State:
             raise ParameterError(f"the state asks for more than {MOST_DRAWS:,} draws per record", hint=_HINT)
         if not all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (*seen, data["mechanism"])):
             raise ParameterError("the state's digests are none", hint=_HINT)
-        optional: dict[str, Callable[[Any], Any]] = {
+        optional: Mapping[str, Callable[[Any], Any]] = {
             "basis": partial(_square, "basis", most=p),
             "degrees": _degrees,
             "bias": partial(_numbers, "bias", shape=(p,)),
             "strength": partial(_numbers, "strength", shape=(p,)),
             "edition": lambda edition: inputs.whole("edition", edition, 1),
         }
+        found: dict[str, Any] = {k: None if data[k] is None else read(data[k]) for k, read in optional.items()}
         return cls(
             **_known(data),
-            **{name: None if data[name] is None else read(data[name]) for name, read in optional.items()},
+            **found,
             draws=inputs.whole("draws", data["draws"], 1),
             seed=inputs.whole("seed", data["seed"], 0),
             names=names,
@@ -173,10 +174,10 @@ def _entries(data: Any, names: set[str]) -> dict[str, Any]:
     if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
         raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
     # states once counted lots, and did not say their edition
-    data = {"edition": None, "counted": []} | {key: value for key, value in data.items() if key != "lots"}
-    if set(data) != names | set(_FORMAT):
+    found: dict[str, Any] = {"edition": None, "counted": []} | {k: v for k, v in data.items() if k != "lots"}
+    if set(found) != names | set(_FORMAT):
         raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
-    return data
+    return found
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:

@@ -92,9 +92,8 @@ def _checked(data: Any) -> Mapping[str, Any]:
 
 def _coefficients(stated: Mapping[str, Any]) -> dict[str, float]:
     """Return finite coefficients by name."""
-    ends = {"open_low": True, "open_high": True}
     return {
-        str(name): inputs.number(f"the coefficient of {name!r}", value, -np.inf, np.inf, **ends)
+        str(name): inputs.number(f"the coefficient of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True)
         for name, value in stated.items()
     }
 
