@@ -24,9 +24,7 @@ from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
 from versadp.inference.summary import guarantee
 from versadp.inference.trust import Trust
-from versadp.likelihood.mixture import maximise, score_test
-from versadp.likelihood.profile import likelihood_set
-from versadp.likelihood.semiparametric import total
+from versadp.likelihood import likelihood_set, maximise, score_test, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +33,7 @@ if TYPE_CHECKING:
 
     from versadp.engine import Engine
     from versadp.fitting.fit_request import FitRequest
-    from versadp.likelihood.mixture import Mixed, Sums
-    from versadp.likelihood.profile import LikelihoodSet
-    from versadp.likelihood.semiparametric import Lot
+    from versadp.likelihood import LikelihoodSet, Lot, Mixed, Sums
     from versadp.release.folder.folder import Handle
 
     Array = NDArray[np.float64]

@@ -24,7 +24,7 @@ from versadp.estimation.sizes import NUMBERS_AT_ONCE
 from versadp.fitting.public_facts import public_columns, public_levels, response_coding
 from versadp.fitting.source import numbers_of, values_of
 from versadp.formula.design import PUBLIC
-from versadp.likelihood.semiparametric import Likelihood, Lot
+from versadp.likelihood import Likelihood, Lot
 from versadp.likelihood.support import Support, cells_of, make_support
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Categorical, Dates

@@ -22,13 +22,16 @@ from versadp.noise.selection_check import cut_chance, lacking_chance
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from versadp.correction import Records
     from versadp.estimation import Curve, Diagnostics, Fit
     from versadp.fitting.job import Job
     from versadp.fitting.problem import Problem
     from versadp.fitting.sample_design import SampleDesign
-    from versadp.inputs import Array
     from versadp.losses import IndexLoss, Multinomial, RecordLoss
+
+    Array = NDArray[np.float64]
 
 EVALUATORS: dict[type, str] = {SignedPoints: "signed points", ByLevel: "Laplacian by level"}
 MOST_POINTS = 2_000  # signed points per record from which the sample size is estimated: more take over a second

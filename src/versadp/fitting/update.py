@@ -37,7 +37,7 @@ from versadp.fitting.methods import METHODS
 from versadp.fitting.public_facts import response_values
 from versadp.fitting.report import FitReport, results
 from versadp.fitting.sample_design import make_sample_design
-from versadp.fitting.update_solver import fit_after, state_after, update_estimate
+from versadp.fitting.update_solver import update_estimate
 from versadp.fitting.update_state import State
 from versadp.inference.chi_square import DriftTest
 from versadp.losses import as_loss
@@ -99,8 +99,8 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     loss, about = as_loss(known.loss), {"weights": known.weights, "offset": known.offset, "subset": known.subset}
     design = make_sample_design(opened, known.formula, loss, **about)  # type: ignore[arg-type] # texts
     problem, sample, found = update_estimate(known, design, loss, as_engine(engine))
-    after = state_after(known, found, problem, seen=tuple(parts), counted=counted)
-    fit = fit_after(after, found)
+    after = known.after(found, problem.off, seen=tuple(parts), counted=counted)
+    fit = after.fit(found)
     if known.method != "naive":
         refuse_coarse(problem, fit, sample)
     drift = DriftTest.of(*found.drift)

@@ -11,9 +11,9 @@ from versadp.correction import Projection
 from versadp.correction.law import WIDER, index_law
 from versadp.correction.series import Place, series
 from versadp.errors import EstimationError, ParameterError
-from versadp.estimation import Family, Fit, Outcome
+from versadp.estimation import Family
 from versadp.estimation.sizes import SAMPLE_ROWS, STEADY_FROM
-from versadp.estimation.thresholds import STRENGTH_WITHOUT_BIAS, TOLERABLE_SHIFT
+from versadp.estimation.thresholds import TOLERABLE_SHIFT
 from versadp.estimation.update import AGAIN, renewed
 from versadp.fitting.basis import with_basis
 from versadp.fitting.expanding import place_of, serves
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.engine import Engine
     from versadp.estimation.update import Renewed
-    from versadp.fitting.counted_records import Fingerprint
     from versadp.fitting.problem import Problem
     from versadp.fitting.sample_design import SampleDesign
     from versadp.fitting.update_state import State
@@ -43,55 +42,6 @@ def update_estimate(state: State, design: SampleDesign, loss: Any, engine: Engin
     sample = problem.sample(min(SAMPLE_ROWS, problem.source.rows), state.seed)
     problem, found = _renewed(state, _with_degrees(problem, state), sample, engine)
     return problem, sample, found
-
-
-def state_after(
-    state: State, found: Renewed, problem: Problem, *, seen: tuple[str, ...], counted: Fingerprint
-) -> State:
-    """Return the state of old and new records together.
-
-    Parameters
-    ----------
-    state : State
-        Of the old records.
-    found : Renewed
-    problem : Problem
-        Of the new records.
-    seen : tuple of str
-        Digests of their parts.
-    counted : Fingerprint
-        Of the new records.
-    """
-    strength = None if state.strength is None else state.strength * np.sqrt(found.kept.n / state.kept.n)
-    # a bias that a fit would not estimate either
-    small = strength is not None and bool((strength >= STRENGTH_WITHOUT_BIAS).all())
-    return replace(
-        state,
-        kept=found.kept,
-        off=problem.off,
-        bias=None if small else state.bias,
-        strength=strength,
-        seen=(*state.seen, *seen),
-        updates=state.updates + 1,
-        counted=(*state.counted, counted),
-    )
-
-
-def fit_after(state: State, found: Renewed) -> Fit:
-    """Return the fit of old and new records together, of which there is a state."""
-    n = found.kept.n
-    weights = dict(zip(state.members, found.mix[0].tolist(), strict=True)) if len(state.members) > 1 else {}
-    return Fit(
-        found.kept.theta,
-        found.cov * (1 + state.off**2),
-        Outcome.CONVERGED,
-        n,
-        weights,
-        found.mix,
-        found.hessian,
-        strength=state.strength,
-        bias=None if state.bias is None else state.bias / n,
-    )
 
 
 def _problem(state: State, design: SampleDesign, loss: Any) -> Problem:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
+from versadp.estimation import Fit, Outcome
+from versadp.estimation.thresholds import STRENGTH_WITHOUT_BIAS
 from versadp.estimation.update import Kept
 from versadp.inference import saved_results as storage
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.estimation.update import Renewed
     from versadp.fitting.counted_records import Fingerprint
 
     Array = NDArray[np.float64]
@@ -95,6 +98,49 @@ class State:
     edition: int | None = None
     counted: tuple[Fingerprint, ...] = ()
 
+    def after(self, found: Renewed, off: float, *, seen: tuple[str, ...], counted: Fingerprint) -> State:
+        """Return the state of old and new records together.
+
+        Parameters
+        ----------
+        found : Renewed
+        off : float
+            Bound on the shift by the projection, in standard errors.
+        seen : tuple of str
+            Digests of the parts of the new records.
+        counted : Fingerprint
+            Of the new records.
+        """
+        strength = None if self.strength is None else self.strength * np.sqrt(found.kept.n / self.kept.n)
+        # a bias that a fit would not estimate either
+        small = strength is not None and bool((strength >= STRENGTH_WITHOUT_BIAS).all())
+        return replace(
+            self,
+            kept=found.kept,
+            off=off,
+            bias=None if small else self.bias,
+            strength=strength,
+            seen=(*self.seen, *seen),
+            updates=self.updates + 1,
+            counted=(*self.counted, counted),
+        )
+
+    def fit(self, found: Renewed) -> Fit:
+        """Return the fit of all records of the state, which an update found."""
+        n = found.kept.n
+        weights = dict(zip(self.members, found.mix[0].tolist(), strict=True)) if len(self.members) > 1 else {}
+        return Fit(
+            found.kept.theta,
+            found.cov * (1 + self.off**2),
+            Outcome.CONVERGED,
+            n,
+            weights,
+            found.mix,
+            found.hessian,
+            strength=self.strength,
+            bias=None if self.bias is None else self.bias / n,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         out: dict[str, Any] = dict(_FORMAT)
@@ -149,7 +195,7 @@ class State:
 
     def save(self, path: str | Path) -> None:
         """Write it to a JSON file, in place of one that is there, in one step."""
-        from versadp.release.atomic_write import replace
+        from versadp.release import atomic_write
 
         if self.draws > MOST_DRAWS:
             raise ParameterError(
@@ -157,7 +203,7 @@ class State:
             )
         text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
         try:
-            replace(Path(path), text.encode(), mode=0o666)
+            atomic_write.replace(Path(path), text.encode(), mode=0o666)
         except (OSError, TypeError) as problem:
             raise ParameterError(
                 f"cannot write {str(path)!r}: {type(problem).__name__}", hint="is there such a folder?"

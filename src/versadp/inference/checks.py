@@ -12,7 +12,7 @@ from versadp.errors import EstimationError, ParameterError
 from versadp.estimation.distribution import Curve
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
-from versadp.likelihood.profile import LikelihoodSet
+from versadp.likelihood import LikelihoodSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,7 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError, near
-from versadp.estimation.outcome import Outcome
-from versadp.estimation.score_sets import ScoreSet
+from versadp.estimation import Outcome, ScoreSet
 from versadp.estimation.thresholds import SEEN
 from versadp.inference.arrays import Estimated, NamedArray
 from versadp.inference.checks import (
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from versadp.inference.chi_square import SpecificationTest, WaldTest
     from versadp.inference.effects import PostEstimation, Updater
     from versadp.inputs import Array
-    from versadp.likelihood.profile import LikelihoodSet
+    from versadp.likelihood import LikelihoodSet
 
 ENDS = ("lower", "upper")
 KINDS = ("auto", "wald", "score", "profile")
