@@ -4,16 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-slow test-browser docs check format bench clean
+.PHONY: demo test test-full test-slow test-browser docs check format bench clean
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 demo: $(VENV)/.installed
 	@$(BIN)/versadp demo
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(PYTEST) -rs --doctest-modules src tests
+
+test-full: $(VENV)/.tested
+	$(PYTEST) -m "full and not slow"
 
 test-slow: $(VENV)/.tested
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(PYTEST) -m slow
 
 test-browser: $(VENV)/.browser
 	$(BIN)/python -m pytest -m browser -rs tests/browser
@@ -23,8 +27,6 @@ check: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q --doctest-modules src/versadp src/versadp_bench src/versadp_experiments
-	$(BIN)/python -m pytest -q tests/test_readme.py
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .

@@ -9,7 +9,7 @@ import { build } from "esbuild";
 
 const INTERNAL =
   /^(nullable|levels|law|omitted|blocks|columns|column|noise|parts|threshold|outputs|last|window|hidden|step|kind|lower|upper|first|epsilon|delta|fresh|mac|derived|contents|outside|text|marked)$/;
-const MOST_BYTES = { index: 16_000, plain: 17_000 };
+const MOST_BYTES = 16_000;
 
 const VECTORS = "../../src/versadp/devices/vectors-4.json";
 
@@ -35,8 +35,8 @@ await build({
 mkdirSync("dist", { recursive: true });
 for (const file of readdirSync("build")) if (file.endsWith(".d.ts")) copyFileSync(`build/${file}`, `dist/${file}`);
 copyFileSync(VECTORS, "vectors-4.json");
-for (const [entry, most] of Object.entries(MOST_BYTES)) {
+for (const entry of ["index", "plain"]) {
   const { size } = statSync(`dist/${entry}.js`);
   console.log(`dist/${entry}.js ${size} bytes`);
-  if (size >= most) throw new Error(`dist/${entry}.js is ${size} bytes, ${most} or more`);
+  if (size >= MOST_BYTES) throw new Error(`dist/${entry}.js is ${size} bytes, and may have fewer than ${MOST_BYTES}`);
 }

@@ -47,12 +47,12 @@ def best_times(*functions: Callable[[], object], rounds: int = 7) -> list[float]
     return best
 
 
-def peak_memory() -> float:
-    """Return the most memory that this process has had, in GiB.
+def peak_memory(process: int | str = "self") -> float:
+    """Return the most memory that this process, or on Linux one with a number, has had, in GiB.
 
     On Linux `getrusage` would also count what the process that started this one had at the time.
     """
-    status = Path("/proc/self/status")
+    status = Path(f"/proc/{process}/status")
     if status.exists():
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 2**20

@@ -19,6 +19,7 @@ def mechanism(dim=1, scale=1.4, exact_rate=0.05, **others):
 MIXED = mechanism(2, 2.0, region=vdp.Categorical(["n", "e", "s"]), y=vdp.Public())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 @pytest.mark.parametrize(
     "mech", [mechanism(), mechanism(4, 2.0), mechanism(3, 1.0, 0.0), MIXED], ids=["d1", "d4", "d3 SL", "mixed"]
@@ -78,6 +79,7 @@ def test_naive_floats_fail():
     assert "whole number" in result.event or "grid" in result.event
 
 
+@pytest.mark.full
 def test_the_formula_of_one_dimension_fails_in_four():
     """'epsilon = sqrt(2) c' does not hold from dimension 2 on: the other columns tell the attacker W."""
     mech = mechanism(4, 1.0, 0.0)

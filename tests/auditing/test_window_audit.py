@@ -35,6 +35,7 @@ FINER = vdp.Mechanism(vdp.Schema({"x": vdp.Bounded(0, 1)}), noise={"x": vdp.nois
 COARSE = vdp.Mechanism(vdp.Schema({"x": vdp.Bounded(0, 60, step=1)}), noise={"x": vdp.noise.Window(epsilon=2)})
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 @pytest.mark.parametrize("mech", [SEPARATE, JOINT, MIXED, ONE, COARSE], ids=["each", "joint", "mixed", "one", "coarse"])
 def test_right_windows_pass(mech, unit):

@@ -11,6 +11,7 @@ from versadp_bench.accuracy import ROWS, accuracy_row, accuracy_table, met, true
 from versadp_bench.command import BENCHMARKS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("row", "reps"), [pytest.param("table2 0.5", 8, marks=pytest.mark.slow), ("table3 2", 8), ("table1 ReLU", 60)]
 )
@@ -41,6 +42,7 @@ def test_at_size(row):
     assert found["failed"] < 0.01
 
 
+@pytest.mark.full
 def test_the_command_prints_the_table():
     result = CliRunner().invoke(main, ["bench", "accuracy", "--reps", "2", "--row", "table1 ReLU", "--format", "json"])
     assert result.exit_code == 0, result.output
@@ -64,6 +66,7 @@ def test_half_of_drcl_is_required_where_the_paper_has_no_figure(monkeypatch):
         assert not met(each | wrong)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "options"),
     [

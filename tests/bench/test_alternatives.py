@@ -42,6 +42,35 @@ def test_an_alternative_that_answers_more_often_is_a_violation(monkeypatch):
     assert row["violated"] == ""
 
 
+CHEAP = ["mean, joint, no formula", "mean, joint, no formula, private"]
+FULL = ["poisson, zil, one number", "logistic, zil, one number"]
+
+
+def worse(name, reps=10):
+    """Return the alternatives than which the default is worse, by more than five of the ratio's standard errors."""
+    rows = [row for row in law.alternatives_rows(name, reps) if row["violated"]]
+    return [
+        row["alternative"]
+        for row in rows
+        if row["violated"] != "error" or row["RMSE ratio"] > law.WORSE + 5 * row["+-"]
+    ]
+
+
+@pytest.mark.parametrize("name", CHEAP + [pytest.param(name, marks=pytest.mark.full) for name in FULL])
+def test_the_default_is_no_worse_in_cheap_cells(name):
+    assert worse(name) == []
+
+
+def test_a_default_that_is_twice_as_wrong_is_worse(monkeypatch):
+    def spoilt(*given, replicate=law.replicate):
+        found = replicate(*given)
+        found["default"]["error"] *= 2
+        return found
+
+    monkeypatch.setattr(law, "replicate", spoilt)
+    assert worse(CHEAP[0]) == ["drcl, none"]
+
+
 def test_the_command_prints_violations(monkeypatch):
     monkeypatch.setattr(law, "replicate", lambda *_: {"default": replication(2.0), "drcl, zero": replication(1.0)})
     options = ["--row", "logistic, zil, one number", "--reps", "3", "--engine", "serial", "--format", "json"]

@@ -39,6 +39,7 @@ def test_right_intervals_hold(estimator):
     assert stubbed(estimator, reps=600).holds == YES
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("estimator", "why"),
     [
@@ -182,10 +183,12 @@ def whole():
     return run(quick_plan(), engine="serial")
 
 
+@pytest.mark.full
 def test_processes_give_the_same(whole):
     assert timeless(run(quick_plan(), engine="processes")) == timeless(whole)
 
 
+@pytest.mark.full
 def test_a_killed_run_continues_and_gives_the_same_table(tmp_path, whole):
     code = (
         "import time\nfrom versadp_bench import store\n"
@@ -229,6 +232,7 @@ def naive(regime, release, options):
     return vdp.fit(release, regime.formula, loss=regime.loss, method="naive", **options)
 
 
+@pytest.mark.full
 def test_four_rows_hold():
     """Thinned to 30 replications: a row that holds is told off by chance once in a thousand runs; these are seeded."""
     found = run(Plan([REGIMES[name] for name in QUICK], 30), engine="serial")

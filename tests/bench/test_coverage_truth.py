@@ -102,6 +102,7 @@ def test_without_a_minimum_there_is_no_fit():
     assert plain_fit("squared", np.column_stack([line, 2 * x]), x).outcome == "singular"
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", KNOWN)
 def test_formulas_for_the_truth_are_right(name):
     """The fit of raw records is within five standard errors, and a truth that is eight of them away is not."""

@@ -86,26 +86,27 @@ def test_where_the_entries_run(start, port):
     assert browser.page(f"http://{PLAIN_HOST}:{port}/blank.html").evaluate(seen) == [False, False, False]
 
 
-def test_records_of_the_vectors(start, port):
+def test_all_layers_of_the_vectors(start, port):
     page = start().page(f"http://127.0.0.1:{port}/blank.html")
-    for file in ("index", "plain"):
-        said = page.evaluate(
-            """async (file) => {
-            const { entries, deviceWithKey } = await import("/test/parity.mjs");
-            const vectors = await (await fetch("/vectors-4.json")).json();
-            const entry = await entries(file);
-            let same = 0;
-            for (const each of vectors.records) {
-                const options = { most: 9, context: each.context, clamped: () => {} };
-                const client = await deviceWithKey(entry, vectors.laws[each.mechanism].mechanism, each.key, options);
-                const report = await client.report(each.record, { round: each.report.round });
-                same += JSON.stringify(report) === JSON.stringify(each.report);
+    said = page.evaluate(
+        """async () => {
+        const { layers } = await import("/test/layers.mjs");
+        const vectors = await (await fetch("/vectors-4.json")).json();
+        const seen = {};
+        for (const [name, cases] of Object.entries(await layers())) {
+            seen[name] = { cases: 0, different: [] };
+            for await (const [what, found, wanted] of cases(vectors)) {
+                seen[name].cases++;
+                if (JSON.stringify(found) !== JSON.stringify(wanted)) seen[name].different.push([what, found]);
             }
-            return [same, vectors.records.length];
-        }""",
-            file,
-        )
-        assert said == [100, 100]
+        }
+        return seen;
+    }"""
+    )
+    assert {name: found["different"] for name, found in said.items() if found["different"]} == {}
+    assert said["thresholds of 200 windows"]["cases"] == 200
+    assert said["whole records by index"]["cases"] == said["whole records by plain"]["cases"] == 100
+    assert len(said) == 12
 
 
 def test_random_records_are_those_of_python(start, port):

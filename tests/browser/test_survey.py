@@ -80,6 +80,7 @@ def test_page_fits_and_is_accessible_before_and_after(context):
     answer(page)
     page.click("summary")
     assert page.evaluate(fits)
+    assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.scroll'))")  # the whole table
     assert faults(page) == []
     assert told == []
     small = "[...document.querySelectorAll('button, input[type=number], summary')].filter(e => e.offsetParent)"
@@ -129,15 +130,13 @@ def test_questions_must_be_answered_within_their_bounds(one):
 
 
 def test_noise_is_of_the_declared_law(one):
-    """Answers of 21 fresh devices lie in the lattice, and those of 5 presses are not all alike."""
+    """Answers of 21 fresh devices lie in the lattice, and are not all alike: at most 20% of devices give one answer."""
     page, _ = opened(one)
-    seen = set()
-    for _ in range(5):
-        answer(page)
-        seen.add(tuple(page.locator("dd.sent").all_inner_texts()))
-    assert len(seen) > 1
+    answer(page)
+    said = page.locator("p.others").first.inner_text().partition(":")[2] + ", " + page.inner_text("dd.sent >> nth=0")
+    hours = {float(each.split()[0].replace("−", "-")) for each in said.split(",")}
+    assert len(hours) > 1
     block = MECHANISM.blocks[0]
-    hours = [float(each[0].replace("−", "-")) for each in seen]
     low = block.bounds[0][0] - (block.window[0] - 1) / 2 * block.step[0]
     assert all((value - low) / block.step[0] in range(block.outputs[0]) for value in hours)
 
@@ -150,11 +149,13 @@ def test_more_neighbours_narrow_the_interval(one):
         ends = page.inner_text("#coefficients tr:first-child td:nth-child(3)").replace("−", "-").split(" to ")
         return float(ends[1]) - float(ends[0])
 
-    few = width()
-    page.click("text=50,000")
-    page.get_by_text("From 50,001").wait_for(timeout=60_000)
-    many = width()
-    assert 4 < few / many < 12  # by the square root of 50, near 7, where few are few
+    def of(crowd, reports):
+        page.click(f"text={crowd}")
+        page.get_by_text(f"From {reports}").wait_for(timeout=60_000)
+        return width()
+
+    ratio = of("10,000", "10,001") / of("50,000", "50,001")
+    assert 1.5 < ratio < 3.3  # the square root of 5 is 2.24; errors vary by 4% at 10,000
     assert page.inner_text("#coefficients tr:first-child td:nth-child(2)").startswith("−0.")
 
 

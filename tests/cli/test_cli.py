@@ -28,6 +28,7 @@ def test_version_and_unknown_command():
     assert run("nonsense").exit_code == 2
 
 
+@pytest.mark.full
 def test_demo_tells_the_whole_story():
     result = run("demo")
     assert not Path(os.environ["XDG_STATE_HOME"]).exists()  # nothing is kept, and nothing remembered
@@ -147,6 +148,7 @@ def test_plan_refuses(schema, options):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.full
 def test_audit_of_a_schema_and_of_a_release(schema, tmp_path):
     import pandas as pd
 

@@ -322,6 +322,7 @@ def test_histograms_add_up_and_densities_integrate():
     assert found["region"].histogram is None
 
 
+@pytest.mark.full
 def test_histogram_cells_are_joined_until_significant():
     """A window of half a range shows no thirty-two cells, and its shares would be noise; a light one does."""
     x = np.clip(np.random.default_rng(8).normal(50, 15, 20_000), 0, 100)

@@ -45,6 +45,7 @@ def test_levels_without_a_matrix_are_those_with_one(monkeypatch, noise, nullable
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("nullable", [False, True])
 def test_a_postcode_of_30_000_levels_is_described_in_little_memory(nullable):
     names = [f"{number:05d}" for number in range(30_000)]

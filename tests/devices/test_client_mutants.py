@@ -13,7 +13,7 @@ from versadp_tests import typescript
 
 MUTANTS = tomllib.loads((Path(__file__).parents[1] / "device_mutants.toml").read_text())
 VECTORS = Path(__file__).parents[2] / "src" / "versadp" / "devices" / "vectors-4.json"
-TESTED = "\n".join((typescript.CLIENT / name).read_text() for name in typescript.TESTS)
+TESTED = "\n".join((typescript.CLIENT / name).read_text() for name in (*typescript.TESTS, "test/layers.mjs"))
 
 
 def edits_of(mutant):

@@ -60,6 +60,7 @@ def estimates(n, seed):
     return np.asarray(fit.params), np.asarray(fit.bse)
 
 
+@pytest.mark.full
 def test_crowd_reports_what_python_devices_report():
     from hashlib import sha256
 

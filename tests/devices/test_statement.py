@@ -70,6 +70,7 @@ def described(values, mech):
     return next(row["estimate"] for row in vdp.describe(release).table if row["statistic"] == "mean")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("epsilon", "widths"), [(1, 0.021), (4, 0.0066)])
 def test_forged_reports_move_a_mean_as_far_as_is_said(epsilon, widths):
     """1% of forged reports at the upper end, and what `describe` then says; the two figures were published before."""

@@ -23,6 +23,7 @@ def check(*arguments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_page_is_what_its_sources_make(tmp_path):
     checked = typescript.run("node", "node_modules/typescript/bin/tsc", "-p", str(typescript.SURVEY))
     assert checked.returncode == 0, checked.stdout

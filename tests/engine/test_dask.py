@@ -105,7 +105,9 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name == "likelihood" else ()) for name in FITS]
+)
 def test_fits_are_those_of_this_machine(client, folder, sent, name):
     formula, options = FITS[name]
     there = vdp.fit(folder, formula, engine=client, **options)

@@ -203,6 +203,7 @@ def test_closing_in_on_one_coordinate_does_not_stop_another():
     assert np.abs(np.array(ended) - [0.3, 0.0]).max() < 0.05  # half a standard error
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat
 @pytest.mark.parametrize("seed", [25, 30, 39, 66, 72, 74, 81])
 def test_a_median_of_whole_numbers_by_a_loss_of_ones_own(seed):

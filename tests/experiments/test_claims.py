@@ -73,6 +73,7 @@ def test_table_1_agrees_under_the_found_settings_and_not_under_the_stated_ones()
     assert {("SL", "relu"), ("SL", "indicator"), ("DR", "relu")} <= wrong
 
 
+@pytest.mark.full
 def test_table_2_needs_covariates_within_a_half_and_a_box():
     found = suspicions.errors(cells("table2", (5000,))[0], 30, 1)
     stated = suspicions.errors(cells("table2", (5000,), "stated")[0], 30, 1)
@@ -82,6 +83,7 @@ def test_table_2_needs_covariates_within_a_half_and_a_box():
     assert not agrees(float(value[0]), float(error[0]), as_figure("0.105"), 180)
 
 
+@pytest.mark.full
 def test_variants_of_the_smoothed_corrected_loss_differ():
     rows = smoothing.rows(3, 1)
     assert [row["c"] for row in rows if row["n"] == 2500] == [None, *(factor for _, factor in smoothing.VARIANTS)]
@@ -93,6 +95,7 @@ def test_variants_of_the_smoothed_corrected_loss_differ():
     assert wrong["slopes"] > 0.7  # its noise is not SL, and the correction overshoots
 
 
+@pytest.mark.full
 def test_starts_matter_for_a_loss_with_kinks():
     rows = suspicions.start_rows(8, 1)
     assert [row["start"] for row in rows] == ["published", "0", "the truth", "anywhere in the box"]

@@ -35,6 +35,7 @@ def test_naive_logistic_is_that_of_fit(logit):
     assert logistic.estimates(cell, sample)["Naive"] == pytest.approx(ours.fitted(cell, release, "naive")[0], abs=2e-3)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("method", "name"), [("sl", "SL"), ("sdrcl", "sDR"), ("drcl", "DR")])
 def test_corrected_logistic_is_that_of_fit(logit, method, name):
     # both average over 60 second randomisations of their own: each is within about se / sqrt(60) of the analytic fit

@@ -33,6 +33,7 @@ def test_seeds_decide_everything(whole):
     assert not same(whole, other)
 
 
+@pytest.mark.full
 def test_processes_give_the_same(whole):
     assert same(whole, run(PLAN, engine="processes"))
 
@@ -43,6 +44,7 @@ def test_replications_do_not_depend_on_how_many_there_are(whole):
         assert line["paper"] == whole.lines[key]["paper"]
 
 
+@pytest.mark.full
 def test_a_killed_run_continues(tmp_path, whole):
     plan = "Plan('table1', reps=60, ours=1, sizes=(500,), seed=5)"
     code = (

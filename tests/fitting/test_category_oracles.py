@@ -189,7 +189,7 @@ def test_shares_have_their_closed_form(kind):
         ("z ~ C(g, [[1], [2]])", "each of its 4 levels"),
         ("z ~ C(g, {'a': [1, 1, 1, 1]})", "same for all levels"),
         ("z ~ C(g, levels=['n'])", "cannot be read"),
-        ("z ~ C(x)", "not a category"),
+        ("z ~ C(x)", "is not a category"),
         ("z ~ I(g == 'north')", "no level"),
         ("g ~ x", "4 levels"),
         ("z ~ missing(g + 1)", "one column"),

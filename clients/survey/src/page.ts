@@ -88,10 +88,11 @@ function simulate(count: number): void {
     .map(([label, k]) => {
       const [middle, half] = [noisy.coefficients[k]!, 1.96 * noisy.errors[k]!];
       const raw = truth.coefficients[k]!;
-      return `<tr><th scope="row">${label}</th><td>${figure(middle)}</td><td>${figure(middle - half)} to ${figure(middle + half)}</td><td>${figure(raw)}</td></tr>`;
+      return `<tr><th scope="row">${label}</th><td>${figure(middle)}</td><td><span class="end">${figure(middle - half)} to</span> <span class="end">${figure(middle + half)}</span></td><td>${figure(raw)}</td></tr>`;
     })
     .join("");
-  find("interval").innerHTML = intervalPicture([["from reports", noisy], ["from true answers", truth]], 1, TRUTH.hours);
+  const picture = intervalPicture([["from reports", noisy], ["from true answers", truth]], 1, TRUTH.hours);
+  find("interval").innerHTML = `<figcaption>${rows[0][0]}: estimates and their intervals</figcaption>${picture}`;
   find("crowd").textContent = `From ${(count + 1).toLocaleString("en")} reports, yours among them:`;
   for (const button of document.querySelectorAll<HTMLButtonElement>("#crowds button")) {
     button.setAttribute("aria-pressed", String(Number(button.value) === count));

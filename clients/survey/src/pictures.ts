@@ -32,12 +32,11 @@ export function lawPicture(block: Block, place: number, drawn: number, say: (val
   });
   const at = (z: number): number => (z + 0.5) * wide;
   const truth = at(place + (block.parts[0]!.window - 1) / 2);
-  const end = (value: string, x: number, anchor: string): string => `<text x="${x}" y="104" text-anchor="${anchor}">${value}</text>`;
   const last = shares.length - 1;
   return (
-    `<svg viewBox="0 0 ${WIDTH} 108" role="img" aria-label="Bars: how likely each answer is. Yours is marked.">${bars.join("")}` +
-    `<path class="truth" d="M${rounded(truth)} 78 l-6 10 h12 z"/>` +
-    `${end(say(valueOf(0, block)), 0, "start")}${end(say(valueOf(last, block)), WIDTH, "end")}</svg>`
+    `<svg viewBox="0 0 ${WIDTH} 94" role="img" aria-label="Bars: how likely each answer is. Yours is marked.">${bars.join("")}` +
+    `<path class="truth" d="M${rounded(truth)} 78 l-9 15 h18 z"/></svg>` +
+    `<p class="ends"><span>${say(valueOf(0, block))}</span><span>${say(valueOf(last, block))}</span></p>`
   );
 }
 
@@ -57,7 +56,7 @@ export function intervalPicture(fits: readonly (readonly [string, Fit])[], index
   const height = 30 + 34 * fits.length;
   const mark = (value: number, kind: string, label: string): string =>
     `<line class="${kind}" x1="${rounded(x(value))}" x2="${rounded(x(value))}" y1="8" y2="${height - 22}"/>` +
-    `<text x="${rounded(Math.min(Math.max(x(value), 24), WIDTH - 24))}" y="${height - 6}" text-anchor="middle">${label}</text>`;
+    `<text x="${rounded(Math.min(Math.max(x(value), 4 * label.length), WIDTH - 4 * label.length))}" y="${height - 6}" text-anchor="middle">${label}</text>`;
   return (
     `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="Intervals of the coefficient; the table has the numbers.">` +
     `${mark(truth, "true", `truth ${String(truth).replace("-", "−")}`)}${mark(0, "zero", "0")}${lines.join("")}</svg>`

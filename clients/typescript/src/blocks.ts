@@ -4,9 +4,9 @@
 // response is a window of one place.
 
 import { join, text, u64 } from "./bytes.js";
-import type { Column } from "./columns.js";
+import { isCategory, type Column } from "./columns.js";
 import { bad, quoted } from "./errors.js";
-import { fields, Json, Lexeme, list, number, whole } from "./json.js";
+import { fields, Json, lexeme, list, number, whole } from "./json.js";
 import { responseThreshold, windowThreshold } from "./threshold.js";
 
 /** A place on a column's lattice; null where a value is publicly missing. */
@@ -33,7 +33,8 @@ export interface Block {
 }
 
 const MOST_OUTPUTS = 2 ** 31 - 1;
-const [LEAST_EPSILON, MOST_EPSILON] = [1e-4, 30];
+const LEAST_EPSILON = 1e-4;
+const MOST_EPSILON = 30;
 
 export function readBlock(entry: Json, columns: Map<string, Column>, used: Set<string>): Block {
   const noise = entry instanceof Map ? entry.get("noise") : undefined;
@@ -44,7 +45,7 @@ export function readBlock(entry: Json, columns: Map<string, Column>, used: Set<s
   const [needed, optional] = noise === "window" ? [["epsilon", "cells", "window", "delta"], ["missing"]] : [["keep"], []];
   const given = fields(entry, "a block", ["noise", "columns", "derived", ...needed], optional);
   const own = list(given.get("columns"), "columns of a block").map((name) => {
-    const column = typeof name === "string" ? columns.get(name) : undefined;
+    const column = columns.get(name as string);
     if (!column || column.kind === "public" || column.kind === "omitted" || used.has(column.name)) {
       return bad("each private column needs one block, and others none");
     }
@@ -58,7 +59,7 @@ export function readBlock(entry: Json, columns: Map<string, Column>, used: Set<s
 function readWindow(given: Map<string, Json>, columns: Column[]): Block {
   const epsilon = number(given.get("epsilon"), "epsilon", LEAST_EPSILON, MOST_EPSILON);
   const delta = number(given.get("delta"), "delta", 0, 1 - 2 ** -53);
-  const numbers = columns.filter((column) => column.kind !== "categorical");
+  const numbers = columns.filter((column) => !isCategory(column));
   const sizes = (what: string, some = numbers): ((column: Column) => number) => {
     const found = fields(given.get(what), what, some.map((column) => column.name));
     return (column) => whole(found.get(column.name), what, 1);
@@ -66,7 +67,7 @@ function readWindow(given: Map<string, Json>, columns: Column[]): Block {
   const [cells, window] = [sizes("cells"), sizes("window")];
   const missing = given.has("missing") ? sizes("missing", numbers.filter((column) => column.nullable === true)) : window;
   const parts = columns.map((column) => {
-    if (column.kind === "categorical") return levelPart(column);
+    if (isCategory(column)) return levelPart(column);
     return numberPart(column, cells(column), window(column), column.nullable === true ? missing(column) : 0);
   });
   const [lasts, windows, outputs] = [parts.map((part) => part.last), parts.map((part) => part.window), parts.map((part) => part.outputs)];
@@ -91,7 +92,7 @@ function levelPart(column: Column): Part {
 function readResponse(given: Map<string, Json>, columns: Column[]): Block {
   const keep = number(given.get("keep"), "keep", 0, 1 - 2 ** -53);
   const [column, ...others] = columns as [Column, ...Column[]];
-  if (others.length || column.kind !== "categorical") bad("a response needs one category");
+  if (others.length || !isCategory(column)) bad("a response needs one category");
   const part = levelPart(column);
   const threshold = responseThreshold(keep);
   checkDerived(given, [["levels", part.outputs]], threshold);
@@ -99,9 +100,7 @@ function readResponse(given: Map<string, Json>, columns: Column[]): Block {
   return { noise: "response", parts: [part], threshold, epsilon: 0, delta: 0, law };
 }
 
-function head(noise: string, columns: Column[]): Uint8Array {
-  return join(text(noise), u64(columns.length), ...columns.map((column) => column.law));
-}
+const head = (noise: string, columns: Column[]): Uint8Array => join(text(noise), u64(columns.length), ...columns.map((column) => column.law));
 
 /** No threshold is above what epsilon allows: the integers that a mechanism states are computed anew. */
 function checkDerived(given: Map<string, Json>, sizes: [string, number | number[]][], threshold: bigint): void {
@@ -111,9 +110,8 @@ function checkDerived(given: Map<string, Json>, sizes: [string, number | number[
 }
 
 /** JSON of whole numbers and lists of them, as it was written. */
-function written(value: Json | undefined): string {
-  return value instanceof Lexeme ? value.text : `[${(Array.isArray(value) ? value : []).map(written)}]`;
-}
+const written = (value: Json | undefined): string =>
+  lexeme(value) ?? `[${(Array.isArray(value) ? value : []).map(written)}]`;
 
 /** Round to the nearest whole number, ties to even. */
 function nearest(x: number): number {
@@ -125,14 +123,13 @@ function nearest(x: number): number {
 /** The place of a value before noise. Each operation is rounded by itself, in this order. */
 export function placeOf(value: number, part: Part): Place {
   const { column, last, window, step } = part;
-  if (Number.isNaN(value)) return column.nullable === true ? last + window : null;
-  if (column.kind === "categorical") return value;
+  if (isNaN(value)) return column.nullable === true ? last + window : null;
+  if (isCategory(column)) return value;
   return nearest((Math.min(Math.max(value, column.lower), column.upper) - column.lower) / step);
 }
 
-export function isOutside(value: number, column: Column): boolean {
-  return column.kind !== "categorical" && (value < column.lower || value > column.upper);
-}
+export const isOutside = (value: number, column: Column): boolean =>
+  !isCategory(column) && (value < column.lower || value > column.upper);
 
 /** How many words a block takes: the coin, and one per column. */
 export const wordCount = (block: Block): number => 1 + block.parts.length;

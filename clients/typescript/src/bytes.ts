@@ -30,15 +30,12 @@ export function text(value: string): Uint8Array<ArrayBuffer> {
   return join(u64(data.length), data);
 }
 
-export function hex(data: Uint8Array): string {
-  return Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+export const hex = (data: Uint8Array): string => Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-export function unhex(digits: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-}
+export const unhex = (digits: string): Uint8Array<ArrayBuffer> => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-/** True if a text is whole Unicode in form NFC: two texts that look alike are the same bytes. */
-export function isNormal(value: string): boolean {
-  return !/\p{Cs}/u.test(value) && value.normalize("NFC") === value;
-}
+/** True if a value is text, and whole Unicode: no half characters. */
+export const isText = (value: unknown): value is string => typeof value === "string" && !/\p{Cs}/u.test(value);
+
+/** True if a value is text in form NFC: two texts that look alike are the same bytes. */
+export const isNormal = (value: unknown): value is string => isText(value) && value.normalize("NFC") === value;

@@ -4,7 +4,7 @@
 // so that whatever happens between writing and sending, the same round has the same report.
 
 import { addNoise, Block, isOutside, Place, placeOf, wordCount } from "./blocks.js";
-import { hex, join, text } from "./bytes.js";
+import { hex, isText, join, text } from "./bytes.js";
 import { Level, readValue } from "./columns.js";
 import { bad, refuse, quoted } from "./errors.js";
 import { checkContext, fingerprintBytes, Mechanism, readMechanism } from "./mechanism.js";
@@ -97,7 +97,7 @@ export async function openClient<Key>(make: Primitives<Key>, mechanismJson: stri
   const report: Client["report"] = async (record, more) => {
     checkOptions(more, ["round"]);
     const { round } = more;
-    if (typeof round !== "string" || !ROUND.test(round)) refuse("round", "a round is up to 64 letters, digits, dots, - and _");
+    if (!isText(round) || !ROUND.test(round)) refuse("round", "a round is up to 64 letters, digits, dots, - and _");
     const { contents, values, outside } = readRecord(record, mechanism);
     const marks = await Promise.all(mechanism.blocks.map((block, b) => answer(block, b, contents[b]!, values)));
     const id = await mac(key, text("versadp report"), text(fingerprint), text(round));
@@ -106,7 +106,7 @@ export async function openClient<Key>(make: Primitives<Key>, mechanismJson: stri
     let isNew = false;
     const { rounds } = await store.update((old) => {
       if (!old || checkEntry(old).name !== device.name) return refuse("store", "the store was emptied since: open it again");
-      isNew = !Object.hasOwn(old.rounds, place);
+      isNew = !(place in old.rounds);
       if (!isNew) return old; // answered before: the same report, whatever the record says now
       return { ...old, spent: charged(old, marks), rounds: { ...old.rounds, [place]: quoted(made) } };
     });
@@ -123,7 +123,7 @@ export async function openClient<Key>(make: Primitives<Key>, mechanismJson: stri
 function charged(entry: Entry, marks: readonly Mark[]): Entry["spent"] {
   const spent = { ...entry.spent };
   for (const [names, mark] of marks) {
-    for (const place of names.map((name) => quoted(name))) {
+    for (const place of names.map(quoted)) {
       const before = spent[place] ?? [];
       if (before.includes(mark)) continue;
       if (before.length >= entry.most) refuse("spent", `column ${place} was in ${entry.most} different reports, and may be in no more`);
@@ -161,14 +161,9 @@ function readRecord(record: unknown, mechanism: Mechanism): { contents: Place[][
   return { contents, values, outside };
 }
 
-function checkEntry(entry: Entry): Entry {
-  return entry.version === 1 ? entry : refuse("store", "the store is of a newer client");
-}
+const checkEntry = (entry: Entry): Entry => (entry.version === 1 ? entry : refuse("store", "the store is of a newer client"));
 
-function lowered(stored: number, given: number): number {
-  return given <= stored ? given : refuse("options", `most is ${stored} on this device, and cannot be raised`);
-}
+const lowered = (stored: number, given: number): number =>
+  given <= stored ? given : refuse("options", `most is ${stored} on this device, and cannot be raised`);
 
-function warn(columns: readonly string[]): void {
-  console.warn(`versadp: moved to the nearest bound: ${columns}`);
-}
+const warn = (columns: readonly string[]): void => console.warn(`versadp: moved to the nearest bound: ${columns}`);

@@ -1,6 +1,6 @@
 // Columns as a schema declares them: their bytes in a law, and the values that a record may have in them.
 
-import { f64, isNormal, join, text, u64 } from "./bytes.js";
+import { f64, isNormal, isText, join, text, u64 } from "./bytes.js";
 import { bad, refuse, quoted } from "./errors.js";
 import { fields, Json, Lexeme, list, number, whole } from "./json.js";
 
@@ -20,6 +20,8 @@ export interface Column {
   readonly law: Uint8Array;
 }
 
+export const isCategory = (column: Column): boolean => column.kind === "categorical";
+
 const DAY = 86_400_000;
 const BOUNDS = ["lower", "upper"];
 const FIELDS = new Map<Json | undefined, string[]>([
@@ -35,15 +37,13 @@ for (const field of ["effective", "merged", "levels", ...BOUNDS]) NEUTRAL.set(fi
 
 /** Days since 1970-01-01 of a date like "2026-11-30", NaN if it is none. */
 export function dayNumber(value: unknown): number {
-  const day = typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) && value > "0001" ? Date.parse(value) / DAY : NaN;
+  const day = isText(value) && /^\d{4}-\d\d-\d\d$/.test(value) && value > "0001" ? Date.parse(value) / DAY : NaN;
   return day % 1 === 0 && new Date(day * DAY).toISOString().startsWith(value as string) ? day : NaN; // no 30th of February
 }
 
-export function readName(value: Json | undefined): string {
-  const name = typeof value === "string" ? value : "";
-  const printable = !/[\p{C}\p{Z}]/u.test(name.replaceAll(" ", ""));
-  if (!name || !printable || !isNormal(name)) bad("column names must be printable NFC text");
-  return name;
+function readName(value: Json | undefined): string {
+  const isName = isNormal(value) && value && !/[\p{C}\p{Z}]/u.test(value.replaceAll(" ", ""));
+  return isName ? value : bad("column names must be printable NFC text");
 }
 
 export function readColumn(entry: Json): Column {
@@ -85,15 +85,15 @@ function readLevels(column: Open<Column>, given: Map<string, Json>, what: string
   const levels = list(given.get("levels"), `${what}: levels`).map((level): Level => {
     if (level instanceof Lexeme) return whole(level, `a level of ${what}`);
     if (typeof level === "boolean") return level;
-    return typeof level === "string" && isNormal(level) ? level : bad(`${what}: unknown level`);
+    return isNormal(level) ? level : bad(`${what}: unknown level`);
   });
   const kinds = new Set(levels.map((level) => typeof level));
   if (levels.length < 2 || kinds.size !== 1 || new Set(levels).size !== levels.length) {
     bad(`${what}: levels must differ, of one kind`);
   }
   const [first] = levels;
-  const kind = typeof first === "string" ? "text" : typeof first === "number" ? "whole" : "truth";
-  const coded = levels.map((level) => (typeof level === "string" ? text(level) : u64(Number(level))));
+  const kind = isText(first) ? "text" : typeof first === "number" ? "whole" : "truth";
+  const coded = levels.map((level) => (isText(level) ? text(level) : u64(Number(level))));
   column.levels = levels;
   column.law = join(column.law, text("categorical"), text(kind), u64(levels.length), ...coded);
 }
@@ -102,10 +102,10 @@ function readLevels(column: Open<Column>, given: Map<string, Json>, what: string
 export function readValue(value: unknown, column: Column): number {
   const { name, kind, nullable, lower, upper, first, levels } = column;
   const wrong = (problem: string): never => refuse("record", `column ${quoted(name)} ${problem}`);
-  const blank = value === "" && typeof levels[0] === "string" && !levels.includes("");
+  const blank = value === "" && isText(levels[0]) && !levels.includes("");
   if (value === null || value === undefined || Number.isNaN(value) || blank) return nullable ? NaN : wrong("is missing");
-  if (kind === "public") return checkPublic(value) ? 0 : wrong("needs a finite number, text or true/false");
-  if (kind === "categorical") {
+  if (kind === "public") return isPublic(value) ? 0 : wrong("needs a finite number, text or true/false");
+  if (isCategory(column)) {
     const found = levels.indexOf(value as Level);
     return found < 0 ? wrong("is none of its levels") : found;
   }
@@ -117,6 +117,4 @@ export function readValue(value: unknown, column: Column): number {
   return typeof value === "number" && Math.abs(value) <= most ? value : wrong("needs a finite number below 2^53");
 }
 
-function checkPublic(value: unknown): value is Level {
-  return typeof value === "string" ? !/\p{Cs}/u.test(value) : typeof value === "boolean" || Number.isFinite(value);
-}
+const isPublic = (value: unknown): value is Level => isText(value) || typeof value === "boolean" || Number.isFinite(value);

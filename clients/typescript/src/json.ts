@@ -7,6 +7,9 @@ export class Lexeme {
   constructor(readonly text: string) {}
 }
 
+/** A number as it was written; undefined for anything else. */
+export const lexeme = (value: Json | undefined): string | undefined => (value instanceof Lexeme ? value.text : undefined);
+
 export type Json = null | boolean | string | Lexeme | Json[] | Map<string, Json>;
 
 const TOKENS = /"(?:[^"\\]|\\[^])*"([ \n\r\t]*:)?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -44,33 +47,26 @@ function unmarked(value: unknown): Json {
   return out;
 }
 
-function plainText(marked: string): string {
-  return /^\d*s/.test(marked) ? marked.slice(marked.indexOf("s") + 1) : bad(NO_JSON);
-}
+const plainText = (marked: string): string => (/^\d*s/.test(marked) ? marked.slice(marked.indexOf("s") + 1) : bad(NO_JSON));
 
 /** The fields of an object: all that are needed, perhaps optional ones, and no others. */
 export function fields(value: Json | undefined, what: string, needed: string[], optional: string[] = []): Map<string, Json> {
   if (!(value instanceof Map)) return bad(`${what} must be an object`);
   for (const name of needed) if (!value.has(name)) bad(`${what} lacks ${name}`);
   for (const name of value.keys()) {
-    if (!needed.includes(name) && !optional.includes(name)) {
-      bad(`${what} has an unknown field: ${name}`);
-    }
+    if (![...needed, ...optional].includes(name)) bad(`${what} has an unknown field: ${name}`);
   }
   return value;
 }
 
-export function list(value: Json | undefined, what: string): Json[] {
-  return Array.isArray(value) ? value : bad(`${what} must be a list`);
-}
+export const list = (value: Json | undefined, what: string): Json[] => (Array.isArray(value) ? value : bad(`${what} must be a list`));
 
 /** A finite number in [low, high]. */
 export function number(value: Json | undefined, what: string, low = -Infinity, high = Infinity): number {
-  const found = value instanceof Lexeme ? Number(value.text) + 0 : NaN; // -0 and 0 are one number
+  const found = Number(lexeme(value) ?? NaN) + 0; // -0 and 0 are one number
   return Number.isFinite(found) && found >= low && found <= high ? found : bad(`${what} must be a number in range`);
 }
 
 /** A whole number from `low` on that every language keeps, written without point and exponent. */
-export function whole(value: Json | undefined, what: string, low = -MOST_WHOLE): number {
-  return value instanceof Lexeme && /[.e]/i.test(value.text) ? bad(`${what} must be whole`) : number(value, what, low, MOST_WHOLE);
-}
+export const whole = (value: Json | undefined, what: string, low = -MOST_WHOLE): number =>
+  /[.e]/i.test(lexeme(value) ?? "") ? bad(`${what} must be whole`) : number(value, what, low, MOST_WHOLE);

@@ -4,7 +4,7 @@ import { isNormal, join, text, u64 } from "./bytes.js";
 import { Block, readBlock } from "./blocks.js";
 import { Column, readColumn } from "./columns.js";
 import { bad, refuse } from "./errors.js";
-import { fields, Lexeme, list, parse } from "./json.js";
+import { fields, lexeme, list, parse } from "./json.js";
 
 /** The versions of the mechanism's format that this client knows. */
 export const VERSIONS: readonly number[] = [4];
@@ -18,15 +18,11 @@ export interface Mechanism {
 
 export function readMechanism(source: unknown): Mechanism {
   const given = fields(parse(source), "the mechanism", ["format", "version", "schema", "blocks", "target"]);
-  const version = given.get("version");
   if (given.get("format") !== "versadp mechanism") bad("this is not a mechanism");
-  if (!(version instanceof Lexeme) || !VERSIONS.map(String).includes(version.text)) {
-    bad(`unknown version`);
-  }
+  if (!VERSIONS.some((version) => lexeme(given.get("version")) === String(version))) bad("unknown version");
   const schema = fields(given.get("schema"), "the schema", ["columns"], ["id", "rows_per_person"]);
   if (schema.has("id")) bad("a device needs no id column");
-  const rows = schema.get("rows_per_person");
-  if (schema.has("rows_per_person") && !(rows instanceof Lexeme && rows.text === "1")) bad("a device reports one row per person");
+  if (schema.has("rows_per_person") && lexeme(schema.get("rows_per_person")) !== "1") bad("a device reports one row per person");
   const columns = new Map<string, Column>();
   for (const column of list(schema.get("columns"), "columns").map(readColumn)) {
     if (columns.has(column.name)) bad("a column twice");
@@ -43,9 +39,7 @@ export function readMechanism(source: unknown): Mechanism {
   return { columns: released, omitted: all.filter((column) => column.kind === "omitted").map((column) => column.name), blocks };
 }
 
-export function checkContext(context: unknown): string {
-  return typeof context === "string" && isNormal(context) ? context : refuse("options", "context must be NFC text");
-}
+export const checkContext = (context: unknown): string => (isNormal(context) ? context : refuse("options", "context must be NFC text"));
 
 /** The typed bytes whose digest is the mechanism's fingerprint. */
 export function fingerprintBytes(mechanism: Mechanism, context: string): Uint8Array<ArrayBuffer> {

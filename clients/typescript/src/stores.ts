@@ -37,12 +37,13 @@ export function memoryStore(): Store {
  * returned is on disk.
  */
 export function indexedDbStore(name = "versadp"): Store {
-  return { update: (change) => locked(`versadp ${name}`, () => changed(name, change)) };
-}
-
-function locked<T>(name: string, work: () => Promise<T>): Promise<T> {
-  const locks = globalThis.navigator?.locks as LockManager | undefined; // not on plain http
-  return locks ? (locks.request(name, work) as Promise<T>) : work();
+  return {
+    update: async (change) => {
+      const work = (): Promise<Entry> => changed(name, change);
+      const locks = globalThis.navigator?.locks as LockManager | undefined; // not on plain http
+      return locks ? locks.request(`versadp ${name}`, work) : work();
+    },
+  };
 }
 
 const failed = (error: DOMException | null): VersadpError =>

@@ -1,20 +1,22 @@
 // Random words of a block: HMAC-SHA256 alone, over typed bytes. Equal law, content and key give equal words.
 
 import type { Place } from "./blocks.js";
-import { join, text, u64, unhex } from "./bytes.js";
+import { isText, join, text, u64, unhex } from "./bytes.js";
 import { refuse } from "./errors.js";
 
-/** What the client needs of cryptography; `Key` never leaves it. */
+/** What the client needs of cryptography, at once or later; `Key` never leaves it. */
 export interface Primitives<Key> {
   /** A new key of 32 random bytes, as a store keeps it. */
-  fresh(): Promise<StoredKey>;
+  fresh(): Later<StoredKey>;
   /** The key that a store kept. */
-  open(stored: unknown): Promise<Key>;
-  mac(key: Key, data: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  open(stored: unknown): Later<Key>;
+  mac(key: Key, data: Uint8Array<ArrayBuffer>): Later<Uint8Array>;
   /** A key from the bytes of another key's mac. */
-  derived(raw: Uint8Array): Promise<Key>;
-  hash(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  derived(raw: Uint8Array): Later<Key>;
+  hash(data: Uint8Array<ArrayBuffer>): Later<Uint8Array>;
 }
+
+type Later<T> = T | Promise<T>;
 
 /** A key that cannot be exported, or its 64 hexadecimal digits where there is no WebCrypto. */
 export type StoredKey = CryptoKey | string;
@@ -25,18 +27,14 @@ const PER_DIGEST = 4;
 
 /** A key as a store keeps it in text: 32 bytes that are not plainly constant. */
 export function checkKeyText(stored: unknown): string {
-  const digits = typeof stored === "string" && /^[0-9a-f]{64}$/.test(stored) ? stored : "";
+  const digits = isText(stored) && /^[0-9a-f]{64}$/.test(stored) ? stored : "";
   // 32 random bytes have fewer than 12 distinct values with probability below 1e-18
   return new Set(unhex(digits)).size >= 12 ? digits : refuse("store", NO_KEY);
 }
 
-export function ownKeyBytes(context: string, law: Uint8Array): Uint8Array<ArrayBuffer> {
-  return join(text("versadp device 4"), text(context), law);
-}
+export const ownKeyBytes = (context: string, law: Uint8Array): Uint8Array<ArrayBuffer> => join(text("versadp device 4"), text(context), law);
 
-export function placesBytes(places: readonly Place[]): Uint8Array {
-  return join(u64(places.length), ...places.map((place) => u64(place ?? MISSING)));
-}
+export const placesBytes = (places: readonly Place[]): Uint8Array => join(u64(places.length), ...places.map((place) => u64(place ?? MISSING)));
 
 /** The first `count` words of a block whose own key is given; a device's records have no id. */
 export async function blockWords<Key>(make: Primitives<Key>, own: Key, places: readonly Place[], count: number): Promise<bigint[]> {

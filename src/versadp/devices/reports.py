@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LINE_BYTES = 2**16  # longest line that is read as a report; one of 20 columns has about 1 kB
+LEAST_BYTES = 200  # fewer than any report has; a body of short lines costs no time then
 TAKEN, REPEATED, LATE = "taken", "repeated", "after close"
 TOO_LONG, NO_JSON, NO_REPORT = "too long", "not JSON", "not a report"
 OTHER_MECHANISM, OTHER_ROUND, OTHER_COLUMNS = "another mechanism", "another round", "other columns"
@@ -84,9 +85,9 @@ def parse_reports(lines: Iterable[bytes], expected: Expected) -> Parsed:
 
     Examples
     --------
-    >>> head = b'{"format": "versadp report", "version": 1, "mechanism": "aa", "round": "1", '
+    >>> head = b'{"format": "versadp report", "version": 1, "mechanism": "%s", "round": "1", ' % (b"a" * 64)
     >>> line = head + b'"id": "%s", "values": {"x": 3}}' % (b"0" * 64)
-    >>> parsed = parse_reports([line, b"[NaN]", b"{}"], Expected("aa", "1", ("x",)))
+    >>> parsed = parse_reports([line, line + b"]", b"{}"], Expected("a" * 64, "1", ("x",)))
     >>> parsed.columns, dict(parsed.counts)
     ({'x': [3]}, {'not JSON': 1, 'not a report': 1})
     """
@@ -108,6 +109,8 @@ def _report(line: bytes, expected: Expected, names: set[str]) -> dict[str, Any] 
     """Return the report that a line holds, or why it holds none."""
     if len(line) > LINE_BYTES:
         return TOO_LONG
+    if len(line) < LEAST_BYTES:
+        return NO_REPORT
     try:
         report = _decode(str(line, "utf-8"))
     except (ValueError, RecursionError):  # among them text that is no UTF-8 and numbers of thousands of digits

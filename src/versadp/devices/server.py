@@ -1,7 +1,8 @@
 """Serve an endpoint on this machine: uvicorn, with bounds on connections and their lives, and without any log.
 
-A connection that sends its head byte by byte would be kept for ever, and addresses are not told apart. So there are at
-most `MOST_CONNECTIONS`, and one that is not being answered is closed when it is `LIFE_SECONDS` old.
+A connection that sends its head byte by byte would be kept for ever, and addresses are not told apart. So one that is
+not being answered is closed when it is `LIFE_SECONDS` old, or when it is the oldest such and there are more than
+`MOST_CONNECTIONS`: whoever holds many idle ones keeps nobody out.
 """
 
 from __future__ import annotations
@@ -141,17 +142,26 @@ def _uvicorn() -> tuple[Any, type[Any]]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.client = None  # nobody needs to know
+            self._began = self.loop.time()
             self._end = self.loop.call_later(LIFE_SECONDS, self._look)
             if len(self.connections) > MOST_CONNECTIONS:
-                transport.abort()
+                idle = [each for each in self.connections if each._is_idle]  # noqa: SLF001 - itself among them
+                oldest = min(idle, key=lambda each: each._began)  # noqa: SLF001 - of the same class
+                self.connections.discard(oldest)  # at once: more may come before it is lost
+                oldest.transport.abort()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._end.cancel()
             super().connection_lost(exc)
 
+        @property
+        def _is_idle(self) -> bool:
+            """Whether no request is being answered: one that is has bounds of its own."""
+            return self.cycle is None or self.cycle.response_complete
+
         def _look(self) -> None:
-            """Close it unless a request is being answered, which has bounds of its own."""
-            if self.cycle is None or self.cycle.response_complete:
+            """Close it if it is idle, or look again later."""
+            if self._is_idle:
                 self.transport.abort()
             else:
                 self._end = self.loop.call_later(AGAIN_SECONDS, self._look)

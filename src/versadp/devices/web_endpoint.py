@@ -210,9 +210,11 @@ def endpoint(collector: Collector, limits: Limits | None = None, *, origins: Seq
     crossing = Middleware(
         CORSMiddleware, allow_origins=list(origins), allow_methods=["POST"], allow_headers=["content-type"]
     )
-    return Starlette(
+    app = Starlette(
         routes=[Route(PATH, reports, methods=["POST"])], lifespan=lifespan, middleware=[crossing] if origins else []
     )
+    app.router.redirect_slashes = False  # which would send whoever asks to the host that their own head names
+    return app
 
 
 async def _taken(request: Request, waiting: Waiting, limits: Limits) -> Response:

@@ -125,6 +125,7 @@ def test_fit_draws_the_noise_that_its_sensitivity_asks_for(name):
     assert len(drawn) == len(moved)
 
 
+@pytest.mark.full
 def test_synthetic_records_draw_the_noise_that_their_sensitivity_asks_for():
     pytest.importorskip("mbi")
     rng, budget = Recorder(), Budget(2.0, 1e-3)

@@ -159,6 +159,7 @@ def test_the_least_ridge_leaves_half_of_epsilon_and_any_less_would_not_do(score)
     assert ObjectivePerturbation(score, ridge=2 * ridge).noise(n, budget)[0] > first
 
 
+@pytest.mark.full
 def test_objective_perturbation_is_as_precise_as_its_noise_and_not_held_back_by_its_ridge():
     """In the limit of small steps the estimate moves by H⁻¹b/n, and b is of length Gamma(p, 2/epsilon')."""
     sample, method, rng = binary(20_000), ObjectivePerturbation(), np.random.default_rng(1)

@@ -35,6 +35,7 @@ def test_the_mean_s_truth_is_that_of_what_is_drawn():
     assert abs(exact - 0.2) > 1e-4
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", ["mean", "median", "density", "linear", "logistic", "Poisson"])
 def test_ours_answers_every_task(name, small):
     task = TASKS[name]
@@ -57,6 +58,7 @@ def test_a_task_s_release_meets_its_epsilon(small):
         assert not Budget(2.0, delta / 2).met_by(profile)
 
 
+@pytest.mark.full
 def test_replications_are_kept_and_a_longer_run_goes_on(tmp_path, small, monkeypatch):
     for module in (side_by_side, tasks):
         monkeypatch.setattr(module, "TASKS", {"mean": TASKS["mean"], "median": TASKS["median"]})
@@ -88,6 +90,7 @@ def test_summaries_are_what_they_say():
     assert side_by_side._summary([lost])["error"] is None
 
 
+@pytest.mark.full
 def test_the_command_prints_and_keeps(tmp_path, monkeypatch, small):
     for module in (side_by_side, tasks):
         monkeypatch.setattr(module, "TASKS", {"mean": TASKS["mean"]})

@@ -24,6 +24,7 @@ def test_shares_compose_to_the_total_and_a_little_more_does_not(total, m):
     assert not total.met_by(privacy.gaussian(1.01 * mu).compose(m))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("total", "m"), [(Budget(1.0, 1e-6), 10), (Budget(8.0, 0.1), 30)])
 def test_histograms_compose_by_their_own_noise_as_the_library_composes_laplace_curves(total, m):
     def noise(epsilon):  # two counts, each with Laplace noise whose shift is half of epsilon in units of its scale
@@ -46,6 +47,7 @@ def test_every_release_meets_the_total_that_it_is_compared_at():
             assert not Budget(setting.total.epsilon / 2, setting.total.delta / 2).met_by(profile)
 
 
+@pytest.mark.full
 def test_a_run_is_kept_and_goes_on(tmp_path, monkeypatch):
     for module in (versatility, drawing):
         monkeypatch.setattr(module, "SETTINGS", versatility.SETTINGS[:1])
