@@ -10,7 +10,7 @@ from scipy import stats
 import versadp as vdp
 from versadp.correction import Records
 from versadp.estimation.sizes import REHEARSED_ROWS
-from versadp.fitting.rehearsal import rehearse
+from versadp.fitting.solver import rehearse
 from versadp.losses import Mean
 from versadp.noise.units import Units
 

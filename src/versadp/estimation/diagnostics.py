@@ -1,12 +1,12 @@
 """Diagnose a fit: what a solver found is converged, weak, or a failure.
 
-Where every coefficient's curvature stands out from its own sampling error (`strength.py`), a minimum is an estimate and
-its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`scoreset.py`): one that is
-strong by itself is still wrong where another that it depends on is. A loss with kinks keeps its estimate beside them,
-if its curvature can be seen at all. So does one whose curvature depends on the coefficients, if it stands out at some
-value within the interval: to call such a fit weak where the estimate happens to lie would select estimates. A solver
-that found no minimum has failed for want of curvature if some curvature where it ended cannot be told from none: that
-is weak too. Otherwise it failed.
+Where every coefficient's curvature stands out from its own sampling error (`diagnostic_statistics.py`), a minimum is an
+estimate and its sandwich a covariance. Where one does not, all coefficients of the model get score sets
+(`score_sets.py`): one that is strong by itself is still wrong where another that it depends on is. A loss with kinks
+keeps its estimate beside them, if its curvature can be seen at all. So does one whose curvature depends on the
+coefficients, if it stands out at some value within the interval: to call such a fit weak where the estimate happens to
+lie would select estimates. A solver that found no minimum has failed for want of curvature if some curvature where it
+ended cannot be told from none: that is weak too. Otherwise it failed.
 """
 
 from __future__ import annotations

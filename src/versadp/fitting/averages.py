@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Moves = Mapping[str, Move]
 
-DRAWS = 20
+DRAWS = 20  # per record, the default of `fit`
 
 
 @dataclass
@@ -84,7 +84,7 @@ class FormulaMoved(FormulaModel):
 
 @dataclass(frozen=True)
 class Averaging:
-    """What averages of a fit are made from.
+    """Average predictions of a fit.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Averaging:
 
     @property
     def units(self) -> tuple[float, float]:
-        """What an index of the fit is in units of a noisy response, if the loss is one of their difference."""
+        """Unit and origin of the index in units of a noisy response, if the loss is one of their difference."""
         problem = self.answer.problem
         model = problem.model
         if isinstance(model, LinearModel) and model.response >= 0 and model.loss.residual:
@@ -161,7 +161,7 @@ class Averaging:
 
     @property
     def constant(self) -> Array:
-        """What gives 1 from any row of the design of the fit."""
+        """Coefficients whose index is 1 for any row of the design of the fit."""
         problem = self.answer.problem
         assert problem.design is not None
         one = np.zeros(len(problem.names))
@@ -199,7 +199,7 @@ class Averaging:
             assert isinstance(model, FormulaModel)
             bare = FormulaMoved(loss, design, problem.units, basis=model.basis, change=model.change, moves=moves)
         # members differ in what they make of 1, and differences of averages would have that beside the slope
-        return replace(problem, model=bare, expansion=None, extended=False)
+        return replace(problem.approximated(expansion=None), model=bare, extended=False)
 
     @property
     def _public(self) -> tuple[str, ...]:
@@ -229,7 +229,7 @@ class Averaging:
             return problem
         seen = form.prepare(self.answer.sample, np.random.default_rng(0))
         found, _ = series(Place(form, seen, theta, argument, problem.source.rows))
-        return replace(problem, expansion=replace(found, cross=0.0))
+        return problem.approximated(expansion=replace(found, cross=0.0))
 
     def _mix(self, forms: tuple[Any, ...], theta: Array) -> Array:
         """Return the weights of members by which the average varies least."""

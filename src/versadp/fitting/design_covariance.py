@@ -175,4 +175,4 @@ def _with_labels(answer: FitReport, design: SampleDesign) -> FitReport:
     whole = Family((*family.forms, Labels()), problem.source, family.size, family.engine, family.seed)
     cov = look_at(whole, fit, diagnostics.groups, inquiry).cov
     n = round(fit.n * design.weight) if design.counted else fit.n
-    return replace(answer, fit=replace(fit, cov=problem.widened(cov), contrasts=None, n=n))
+    return replace(answer, fit=replace(fit, cov=problem.approximation.widened(cov), contrasts=None, n=n))

@@ -37,7 +37,7 @@ def estimate(problem: Problem, options: SolverOptions, begin: Array | None = Non
     fit = diagnosis.complete()
     if options.method != "naive" and found.converged:
         refuse_coarse(members.problem, found, sample)
-    taken = members.problem.taken
+    taken = members.problem.approximation.taken
     return FitReport(members.problem, fit, sample, diagnosis.diagnostics, {"correction": taken} if taken else {})
 
 

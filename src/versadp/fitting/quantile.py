@@ -42,10 +42,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PILOT = 0.02  # of the column's width
-COARSE, PASSES = (
-    240,
-    3,
-)  # nodes of the first grid, so that steps are 0.4% of the width; refinements, as in `distribution.py`
+COARSE, PASSES = 240, 3  # nodes of the first grid, 0.4% of the width apart, and its refinements at most
 BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
 REACH = 3.0  # bandwidths beyond which nothing counts
 SHARPER = (2, 4)  # times: what a smoothed law is compared with

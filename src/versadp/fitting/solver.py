@@ -1,7 +1,7 @@
 """Members of a problem's correction over its records, and the zero of their combined score.
 
 A solver needs of a problem: the forms of its method (`methods.py`), its records, the coefficients that share weights,
-the units of its noise, and the covariance with what an approximation may be off by (`Problem.widened`).
+the units of its noise, and the covariance with what an approximation may be off by (`Approximation.widened`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel
+from versadp.correction import CustomModel, Records, Streams
 from versadp.estimation import (
     Diagnostics,
     Family,
@@ -29,24 +29,24 @@ from versadp.estimation.sizes import (
     JUDGED_NUMBERS,
     PART_ROWS,
     REHEARSE_BELOW,
+    REHEARSED_ROWS,
     SAMPLE_ROWS,
     STEADY_FROM,
 )
 from versadp.estimation.thresholds import RECORDS_BEYOND_QUANTILE
 from versadp.fitting.expanding import serves
 from versadp.fitting.methods import closed_now, forms_of
-from versadp.fitting.rehearsal import rehearse
 from versadp.fitting.source import MemorySource
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Records
     from versadp.engine import Engine
     from versadp.fitting.problem import Problem
     from versadp.fitting.source import ReleaseSource
     from versadp.losses.pilot_line import Line
     from versadp.noise.extension import Extension
+    from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ class Members:
         found = self.solve_single(theta)
         if found.converged and not serves(problem, self.sample, found.theta):
             found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
-        return replace(found, cov=problem.widened(found.cov))
+        return replace(found, cov=problem.approximation.widened(found.cov))
 
     def solve_single(self, theta: Array) -> Fit:
         """Solve one member's equation: of many records on a random part first, then a step or two on all."""
@@ -210,3 +210,30 @@ def _is_scarce(tau: float | None, line: Line | None) -> bool:
     if line is None or tau is None:
         return False
     return line.records * min(tau, 1 - tau) < RECORDS_BEYOND_QUANTILE * line.theta.size
+
+
+def rehearse(sample: Records, units: Units, seed: int) -> Records:
+    """Return records of a sample that are in the box, or nearest to it, with noise of the mechanism's law.
+
+    The covariance of members over a few hundred records is noisy, because a few records in the box count for much, and
+    weights that follow this noise cost efficiency: 5% of the variance of a mean at 500 records. How members vary is
+    mostly the mechanism's doing, and the mechanism is known. So the released records in the box stand in for true ones
+    and get noise again, and their covariance is pooled with that of the data. Weights decide how precise an estimate
+    is, never what it estimates, so that the stand-ins need not be true records.
+
+    Examples
+    --------
+    >>> from versadp.noise import ZeroInflatedBlock
+    >>> units = ZeroInflatedBlock(("x",), (-0.5,), (0.5,), (1.0,), 0.1).units(np.zeros(1))
+    >>> again = rehearse(Records(np.array([[0.2], [3.0]])), units, seed=0)
+    >>> again.rows, bool(np.isclose(again.z, 0.2).mean() > 0.05)
+    (2000, True)
+    """
+    rng = np.random.default_rng([seed, 0xEC40])
+    distance = units.distance2(sample.z)
+    inside = np.flatnonzero(distance <= distance.min())
+    again = sample.take(rng.choice(inside, REHEARSED_ROWS))
+    noise = Streams.of(again, rng).laplace(np.arange(REHEARSED_ROWS), 1, units.dim)[:, 0]
+    assert units.exact_rate is not None
+    noise[rng.random(REHEARSED_ROWS) < units.exact_rate] = 0.0
+    return replace(again, scaled=again.z + noise)

@@ -99,7 +99,7 @@ def update(state: State | str | Path, new: Release | str | Path, *, engine: str 
     loss, about = as_loss(known.loss), {"weights": known.weights, "offset": known.offset, "subset": known.subset}
     design = make_sample_design(opened, known.formula, loss, **about)  # type: ignore[arg-type] # texts
     problem, sample, found = update_estimate(known, design, loss, as_engine(engine))
-    after = known.after(found, problem.off, seen=tuple(parts), counted=counted)
+    after = known.after(found, problem.approximation.off, seen=tuple(parts), counted=counted)
     fit = after.fit(found)
     if known.method != "naive":
         refuse_coarse(problem, fit, sample)
@@ -177,7 +177,7 @@ def state_of(release: Release, design: SampleDesign, answer: FitReport, given: d
         response=tuple(sorted(response_values(design.release, model))) if classes else (),
         basis=basis,
         degrees=problem.degrees,
-        off=problem.off,
+        off=problem.approximation.off,
         kept=Kept.of(family, fit.theta),
         bias=None if fit.bias is None else fit.n * fit.bias,
         strength=None if fit.strength is None or not np.isfinite(fit.strength).all() else fit.strength,

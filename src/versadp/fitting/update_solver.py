@@ -77,7 +77,7 @@ def _with_degrees(problem: Problem, state: State) -> Problem:
     if not projectable(problem):
         raise ParameterError("the state has degrees, and its score is not projected", hint=AGAIN)
     refuse_large(Projection(problem.blocks, state.degrees))
-    return replace(problem, degrees=state.degrees, off=off)
+    return problem.approximated(degrees=state.degrees, off=off)
 
 
 def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) -> tuple[Problem, Renewed]:
@@ -91,7 +91,7 @@ def _renewed(state: State, problem: Problem, sample: Records, engine: Engine) ->
             law = here if law is None else law.beside(here)
             rows = state.kept.n + problem.source.rows
             expansion, _ = series(Place(form, seen, state.kept.theta, argument, rows), law)
-            problem = replace(problem, expansion=expansion)
+            problem = problem.approximated(expansion=expansion)
         family = _family(state, problem, engine)
         groups = problem.groups if len(family.names) > 1 else (np.arange(family.size),)
         found = renewed(state.kept, family, groups)
