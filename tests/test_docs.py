@@ -29,6 +29,7 @@ PAGES = [page for page in PAGES if page not in ELSEWHERE]
 SLOW = {"start/analyst", "guides/report"}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.slow if p in SLOW else ()) for p in PAGES])
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -121,6 +122,7 @@ def build(place, **environment):
     return place / "site"
 
 
+@pytest.mark.full
 def test_pages_are_built_without_a_warning(tmp_path):
     site = build(tmp_path, VERSADP_DOCS="thin")
     assert "Privatise once" in (site / "index.html").read_text(encoding="utf-8")
