@@ -30,6 +30,7 @@ SLOW = {"start/analyst", "guides/report"}
 
 
 @pytest.mark.thinned(3)
+@pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")  # of the paper's deltas, as the pages say
 @pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.slow if p in SLOW else ()) for p in PAGES])
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -151,6 +151,7 @@ def test_html_of_a_release_is_escaped():
     assert "<i>" not in html
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")
 def test_the_summary_has_the_unit_that_was_calibrated_for():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1), "y": vdp.Public()})
     frame = pd.DataFrame({"x": np.linspace(0, 1, 500), "y": np.linspace(0, 2, 500)})

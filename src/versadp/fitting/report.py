@@ -16,6 +16,7 @@ from versadp.inference import Results
 from versadp.inference.chi_square import LEVEL, SpecificationTest
 from versadp.inference.trust import MOST_STRENGTH, Trust
 from versadp.noise.selection_check import cut_chance, lacking_chance
+from versadp.release.bounds.wording import bounds_line
 from versadp.release.target.person import unit_of
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ def header(release: Release) -> dict[str, str]:
         "epsilon": f"{epsilon:g}",
         "delta": f"{profile.delta(epsilon):.4g}",
         "delta floor": f"{profile.delta_floor:.4g}",
+        **({"bounds": clipped} if (clipped := bounds_line(mechanism.schema)) else {}),
     }
 
 
