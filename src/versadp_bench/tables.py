@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ def people(n: int) -> pd.DataFrame:
 
 def released(frame: pd.DataFrame) -> vdp.Release:
     """Return the records released in one window."""
-    columns = {
+    columns: dict[str, Any] = {
         "age": vdp.Bounded(15, 50, step=1),
         "schooling": vdp.Categorical(["none", "primary", "secondary", "higher"]),
         "weight": vdp.Bounded(500, 6000),
