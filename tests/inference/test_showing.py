@@ -51,6 +51,7 @@ def test_a_labelled_table_has_names_along_both_sides():
         NamedArray([[1.0, 2.0]], "a", ("lower",))
 
 
+@pytest.mark.full
 def test_names_are_the_same_whatever_is_installed(monkeypatch, result):
     """There is one type, and pandas is asked only for what pandas is."""
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -467,6 +467,12 @@ class WindowBlock(Block):
 
         return keep_or_redraw(self.keep, self.share, self.ratio)
 
+    def guarantee_on_any(self, columns: Mapping[str, Column], unit: str) -> PrivacyProfile:  # noqa: ARG002 - see below
+        """Return its epsilon and delta: lattices, and with them how much is kept, follow from the bounds."""
+        from versadp.privacy import approx_dp
+
+        return approx_dp(self.epsilon, self.delta)
+
     def blanket(self) -> Blanket | None:
         """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
         from versadp.privacy.curves.discrete import log_up

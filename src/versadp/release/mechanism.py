@@ -228,6 +228,8 @@ class Mechanism:
             raise ParameterError(f"there is no version {version} of a mechanism")
         if version < 4 and self._schema.rows_per_person > 1:
             raise ParameterError("several rows per person need a mechanism of version 4", hint="leave it in version 4")
+        if version < 4 and (self._schema.bounds is not None or self._schema.as_declared() is not self._schema):
+            raise ParameterError("learnt bounds need a mechanism of version 4", hint="leave it in version 4")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version < 4 and any("missing" in spec.to_dict() for spec in noise.values()):
             raise ParameterError("places of missing values need a mechanism of version 4", hint="leave it in version 4")
