@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from versadp.reporting.planner import planner
     from versadp.reporting.report import report
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
+    from versadp.tabulating.table import table
 
 _HOME = {
     "Bounded": "versadp.schema",
@@ -98,6 +99,7 @@ _HOME = {
     "sign": "versadp.release.files.sign",
     "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
+    "table": "versadp.tabulating.table",
     "update": "versadp.fitting.update",
 }
 _ROOMS = ("devices", "engine", "errors", "losses", "noise", "privacy")
@@ -150,6 +152,7 @@ __all__ = [
     "sign",
     "sql",
     "summary_col",
+    "table",
     "update",
 ]
 

@@ -1,6 +1,6 @@
 """Layout of a description: which sums are computed of each column of a release.
 
-    number, noisy       corrected moments (`moment_estimates.py`), and counts of outputs in the bins of its block
+    number, noisy       corrected moments, and counts of outputs in the bins of its block
     category, noisy     counts of its levels, and of what is missing
     number, public      moments, and a random sample of its values
     other columns       counts of values, if they are few

@@ -368,6 +368,8 @@ class Mechanism:
             Some people have more rows than are kept.
         UselessWarning
             Under calibrated noise so many records tell no mean of any column within a tenth of its range.
+        DeltaWarning
+            The target's delta is at least one over the number of people.
         """
         from versadp.engine import as_engine, nearby
         from versadp.noise.words import check_key, fresh_key, keystream
@@ -376,7 +378,7 @@ class Mechanism:
         from versadp.release.path.rows import check_keep, kept, row_versions
         from versadp.release.path.table import build_frame, read_table, released_columns, survey, warn_outside
         from versadp.release.release import Release
-        from versadp.release.target.usefulness import warn_useless
+        from versadp.release.target.usefulness import warn_delta, warn_useless
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
@@ -391,6 +393,7 @@ class Mechanism:
         order.check(self)
         if self._target is not None:  # noise by hand is for those who know what they do
             warn_useless(self, table.rows)
+            warn_delta(self._target, table.rows // self._schema.rows_per_person)  # people, at least
         warn_outside(survey(table, self._schema))
         stream = keystream(secret, self.parameters)
         rows = row_versions(self, table, secret)

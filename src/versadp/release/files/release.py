@@ -27,6 +27,7 @@ from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
 from versadp.release.path.rows import check_keep
 from versadp.release.release import Release, load
+from versadp.release.target.usefulness import warn_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,7 +173,7 @@ def release_file(
         if follows:
             terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows, fit_bounds)
             release_edition(opened, place, feed, mechanism, terms)
-            return load(place)
+            return _warned(load(place), mechanism)
         history = find(opened, place)
         if history is not None and restart:
             history = give_up(opened, history.name, scratch_of(place, history.name))
@@ -198,7 +199,13 @@ def release_file(
         feed = feed.keeping(keep_rows, begun, opened, history)
         begun = with_bounds(opened, history.name, feed, begun, scratch_of(place, history.name))
         finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
-    return load(place)
+    return _warned(load(place), mechanism)
+
+
+def _warned(release: Release, mechanism: Mechanism) -> Release:
+    """Warn of a delta that gives some people away: how many there are is known once a file has been read."""
+    warn_delta(mechanism.target, len(release) // mechanism.schema.rows_per_person)
+    return release
 
 
 def _check_arguments(

@@ -34,6 +34,7 @@ _TEXTS = (nw.String, nw.Categorical, nw.Enum)
 _LEVELS = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}
 _NULLABLE = (
     "declare in the schema that it may be missing: nullable=True, or nullable='public' if everybody may see where; "
+    "nullable=True adds 1 to 15% to standard errors of means in a window of epsilon 4 to 8, as `versadp plan` shows; "
     "rows that are left out show who is missing"
 )
 _SPELLED = {  # how dates are written as text, and the format that reads them

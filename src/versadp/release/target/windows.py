@@ -99,8 +99,8 @@ def compare_layouts(
             else:
                 make = _maker(schema, goal, unit, shuffled, groups, width=width)
                 least = min((each.cost for each in found), default=math.inf)
-                if quick and layout_cost(make(_range(goal, make)[1])) > COMPARABLE * least:
-                    continue  # it costs more even with more epsilon than the shuffle can allow
+                if quick and _costs_more(make, goal, near, COMPARABLE * least):
+                    continue
                 near, mechanism = _roughly(make, goal, near)
         except (InfeasibleError, ParameterError) as refusal:
             found.append(Layout(name, groups, math.inf, refused=str(refusal)))
@@ -176,6 +176,18 @@ def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Me
     while aim.room(mechanism.privacy(aim.unit)) < 0 and less < 1:
         mechanism, less = make(epsilon, delta * (1 - less)), 4 * less
     return mechanism
+
+
+def _costs_more(make: Callable[[float], Mechanism], goal: Target, near: float | None, limit: float) -> bool:
+    """Return True if a layout costs more than `limit` even with more epsilon than the shuffle allows it.
+
+    A layout costs less the more epsilon it has, so that an epsilon that misses the target bounds its cost from below.
+    """
+    most = _range(goal, make)[1]
+    if near is None or layout_cost(make(most)) > limit:
+        return near is not None
+    tried = (near * (1 + NEAR) ** k for k in (1, 3))
+    return any(layout_cost(make(each)) > limit and _excess(make, goal, each) > 0 for each in tried if each < most)
 
 
 def _among_others(make: Callable[[float], Mechanism], goal: Target) -> Mechanism:
