@@ -29,6 +29,7 @@ PAGES = [page for page in PAGES if page not in ELSEWHERE]
 SLOW = {"start/analyst", "guides/report"}
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")  # of the paper's deltas, as the pages say
 @pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.slow if p in SLOW else ()) for p in PAGES])
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

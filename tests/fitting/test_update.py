@@ -90,10 +90,11 @@ CASES = [
     pytest.param("laplace", "y ~ np.exp(x) + w", {}, 0.02, marks=pytest.mark.slow),
     ("laplace", "y ~ x + w", {"method": "drcl"}, 1e-8),
     pytest.param("laplace", "b ~ x + w", {"loss": "logistic", "method": "sdrcl"}, 0.02, marks=pytest.mark.slow),
-    ("mixed", "b ~ x + C(town)", {"loss": "logistic"}, 0.02),
+    pytest.param("mixed", "b ~ x + C(town)", {"loss": "logistic"}, 0.02, marks=pytest.mark.full),
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("kind", "formula", "options", "limit"), CASES)
 def test_an_update_is_the_refit(kind, formula, options, limit):
     release = released(kind, 8000, 1)
@@ -107,6 +108,7 @@ def test_an_update_is_the_refit(kind, formula, options, limit):
     assert np.asarray(found.bse) == pytest.approx(np.asarray(whole.bse), rel=0.02)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_twenty_updates_do_not_drift_away(loss):
     release = released("windows", 12_000, 1)
@@ -151,6 +153,7 @@ def test_members_and_weights_of_laplace_noise(formula, loss):
         assert np.abs((stiff - whole.theta) / error).max() < 0.1
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("formula", "loss", "ends"),
     [

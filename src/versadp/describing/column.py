@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from versadp.describing.moment_estimates import Estimate
     from versadp.describing.statistics import Statistics
+    from versadp.estimation.moment_estimates import Estimate
     from versadp.inputs import Array
     from versadp.likelihood.histogram import Histogram
 

@@ -12,6 +12,7 @@ from versadp.inference.chi_square import SURE_LEVEL
 from versadp.inference.coefficient_table import ENDLESS
 from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
+from versadp.release.bounds.wording import bounds_line
 from versadp.release.target.person import unit_of
 
 if TYPE_CHECKING:
@@ -190,4 +191,5 @@ def guarantee(release: Release) -> dict[str, str]:
         "epsilon": f"{epsilon:g}",
         "delta": f"{profile.delta(epsilon):.4g}",
         "delta floor": f"{profile.delta_floor:.4g}",
+        **({"bounds": clipped} if (clipped := bounds_line(mechanism.schema)) else {}),
     }
