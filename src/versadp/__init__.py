@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from versadp.reporting.planner import planner
     from versadp.reporting.report import report
     from versadp.schema import Bounded, Categorical, Dates, Omitted, Public, Schema
+    from versadp.tabulating.table import table
 
 _HOME = {
     "Bounded": "versadp.schema",
@@ -93,10 +94,12 @@ _HOME = {
     "example": "versadp.fitting.example",
     "finalize": "versadp.release.files.finalize",
     "fit": "versadp.fitting.fit",
+    "fit_bounds": "versadp.planning.bounds",
     "fresh_key": "versadp.noise.words",
     "sign": "versadp.release.files.sign",
     "sql": "versadp.release.files.queries",
     "summary_col": "versadp.inference",
+    "table": "versadp.tabulating.table",
     "update": "versadp.fitting.update",
 }
 _ROOMS = ("devices", "engine", "errors", "losses", "noise", "privacy")
@@ -135,6 +138,7 @@ __all__ = [
     "example",
     "finalize",
     "fit",
+    "fit_bounds",
     "fresh_key",
     "load",
     "losses",
@@ -148,6 +152,7 @@ __all__ = [
     "sign",
     "sql",
     "summary_col",
+    "table",
     "update",
 ]
 

@@ -3,21 +3,14 @@
 import io
 import json
 import random
-import re
-from collections import Counter
 from datetime import timedelta
-from importlib.resources import files
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 
 import versadp as vdp
-from versadp.cli import main
-from versadp.devices import closing, fingerprint, make_report, sources
-from versadp.devices.reports import Expected, parse_reports
-from versadp.devices.row_checks import RowChecks
+from versadp.devices import closing, make_report, sources
 from versadp.errors import DataError, ParameterError, ReleaseError, StateError
 from versadp_tests.reports import MECH, PUBLIC, ROUND, SCHEMA, collector, lines, release_bytes, reports
 
@@ -257,32 +250,6 @@ def test_rows_without_noise_are_refused(tmp_path):
         assert not opened.is_closed
 
 
-def test_public_kinds(tmp_path):
-    schema = vdp.Schema({"age": vdp.Bounded(18, 90), "a": vdp.Public(), "b": vdp.Public(), "c": vdp.Public()})
-    mech = vdp.Mechanism(schema, noise={"age": vdp.noise.Window(2)})
-    kinds = {"a": "number", "b": "text", "c": "truth"}
-    fine = {"a": [1, 1e21], "b": ["x", "\u00e9"], "c": [True, False]}
-    wrong = {
-        "a": [True, "1", None, 10**400, [1], {}],
-        "b": [1, None, "e\u0301", "\ud800", "x" * 201, "a\nb"],
-        "c": [0, "true", None],
-    }
-    made = reports(60, mechanism=mech, public=fine)
-    with vdp.devices.Collector(tmp_path / "round", mech, round=ROUND, least=1, public=kinds) as opened:
-        assert opened.take(lines(made)) == {"taken": 60}
-        for name, values in wrong.items():
-            for value in values:
-                bad = made[0] | {"values": made[0]["values"] | {name: value}}
-                assert opened.take([json.dumps(bad)]) == {"public value of another kind": 1}, (name, value)
-        table = opened.close_round().to_arrow()
-    assert [str(table[name].type) for name in "abc"] == ["double", "large_string", "bool"]
-    with pytest.raises(ParameterError, match="'a' needs a kind"):
-        vdp.devices.Collector(tmp_path / "other", mech, round=ROUND, least=1)
-    with pytest.raises(ParameterError, match="no public column 'd'"):
-        vdp.devices.Collector(tmp_path / "other", mech, round=ROUND, least=1, public=kinds | {"d": "text"})
-    assert not (tmp_path / "other").exists()
-
-
 def test_reports_made_by_devices_in_python_are_taken_and_estimates_are_right(tmp_path):
     """600 devices: the mean of what was collected lies within 5 standard errors of the truth."""
     schema = vdp.Schema({"age": vdp.Bounded(18, 90, step=1)})
@@ -296,47 +263,6 @@ def test_reports_made_by_devices_in_python_are_taken_and_estimates_are_right(tmp
     row = next(row for row in described.table if row["statistic"] == "mean")
     assert abs(row["estimate"] - ages.mean()) < 5 * row["std_error"]
     assert row["std_error"] < 3
-
-
-VECTORS = json.loads(files("versadp.devices").joinpath("vectors-4.json").read_text(encoding="utf-8"))
-
-
-def public_kinds(mechanism, values):
-    """Return kinds that fit public values as they are."""
-    kinds = {bool: "truth", str: "text", int: "number", float: "number"}
-    return {name: kinds[type(values[name])] for name in mechanism.schema.public}
-
-
-@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")
-def test_the_reports_of_all_vectors_pass_and_none_with_a_place_too_many():
-    """What clients in every language make; a report of another context or mechanism does not pass."""
-    taken = Counter()
-    for record in VECTORS["records"]:
-        mechanism = vdp.Mechanism.from_json(VECTORS["laws"][record["mechanism"]]["mechanism"])
-        report = record["report"]
-        columns = tuple(mechanism.schema.columns)
-        expected = Expected(fingerprint(mechanism, record["context"]), report["round"], columns)
-        checks = RowChecks.of(mechanism, public_kinds(mechanism, report["values"]))
-        rows = checks.check(parse_reports([json.dumps(report).encode()], expected))
-        assert rows.num_rows == 1, record
-        for name, check in checks.columns.items():
-            if name in mechanism.schema.private:
-                beyond = report | {"values": report["values"] | {name: check.outputs}}
-                parsed = parse_reports([json.dumps(beyond).encode()], expected)
-                assert checks.check(parsed).num_rows == 0
-                assert parsed.counts == {"never given by the noise": 1}
-        other = expected._replace(mechanism=fingerprint(mechanism, record["context"] + "x"))
-        assert parse_reports([json.dumps(report).encode()], other).counts == {"another mechanism": 1}
-        table, values = closing.to_table(pa.Table.from_batches([rows]), mechanism)
-        assert table.rows == 1
-        if not any(isinstance(column, vdp.Dates) for column in mechanism.schema.columns.values()):
-            own = {"key": bytes.fromhex(record["key"]), "context": record["context"]}
-            released = mechanism.privatize(record["record"], **own)
-            for name in set(mechanism.schema.private) & set(mechanism.schema.numeric):
-                value = values[name][0]
-                assert released[name] is None if np.isnan(value) else released[name] == value
-        taken[record["mechanism"]] += 1
-    assert sum(taken.values()) == 100
 
 
 def test_settings_cannot_be_changed(tmp_path):
@@ -359,75 +285,3 @@ def test_settings_cannot_be_changed(tmp_path):
 
 
 SCHEMA_ZIL = vdp.Schema({"age": vdp.Bounded(18, 90)})
-
-
-def test_checks_cover_every_output_and_no_other():
-    """All places of all blocks pass, the ones next to them do not."""
-    checks = RowChecks.of(MECH, PUBLIC).columns
-    for name, n in (("age", 84), ("region", 5), ("since", 11322 + 1501)):
-        places = checks[name].read(list(range(-1, n + 1)))
-        assert places.tolist() == [-2, *range(n), -2]
-
-
-# the command ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def begun(tmp_path):
-    (tmp_path / "m.json").write_text(MECH.to_json())
-    (tmp_path / "r.ndjson").write_bytes(b"\n".join([*lines(MADE), b"no json", b""]))
-    return tmp_path
-
-
-def run(*words, **options):
-    return CliRunner().invoke(main, ["collect", *map(str, words)], **options)
-
-
-def test_the_command_collects_and_closes(begun):
-    first = (
-        begun / "round",
-        "--mechanism",
-        begun / "m.json",
-        "--round",
-        ROUND,
-        "--least",
-        10,
-        "--public",
-        "bought=0|1",
-    )
-    done = run(*first, begun / "r.ndjson")
-    assert done.exit_code == 0, done.output
-    assert re.search(r"taken +400", done.output)
-    assert "open: --close" in done.output
-    again = run(begun / "round", input=(begun / "r.ndjson").read_bytes())  # standard input
-    assert re.search(r"repeated +400", again.output)
-    done = run(begun / "round", "--close", "--title", "A survey", "--format", "json")
-    assert json.loads(done.output)[0] == {"lines": "taken", "count": 400}
-    assert "1. Against the collector" in run(begun / "round", "--close").output
-    assert vdp.load(begun / "round" / "release").metadata.title == "A survey"
-    late = run(begun / "round", begun / "r.ndjson")
-    assert late.exit_code == 2
-    assert "was closed: 401 reports were counted and not taken" in late.output
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--round", "1"), "together with its mechanism"),
-        (("--close",), "holds no collection"),
-        (("--mechanism", "none.json", "--round", "1", "--least", "5"), "cannot be read"),
-        (("--mechanism", "m.json", "--least", "5"), "needs the name of its round"),
-        (("--mechanism", "m.json", "--round", "../x", "--least", "5", "--public", "bought=0|1"), "a round is named by"),
-        (("--mechanism", "m.json", "--round", "1", "--least", "0"), "least must be"),
-        (("--mechanism", "m.json", "--round", "1", "--least", "5"), "'bought' needs a kind"),
-        (("--mechanism", "m.json", "--round", "1", "--least", "5", "--public", "bought"), "--public needs a column"),
-        (("--mechanism", "m.json", "--round", "1", "--least", "5", "--public", "bought=0|1", "none"), "cannot be read"),
-    ],
-)
-def test_the_command_says_what_to_do(begun, words, says, monkeypatch):
-    monkeypatch.chdir(begun)
-    done = run("round", *words)
-    assert done.exit_code == 2
-    assert says in done.output
-    assert "hint: " in done.output
-    assert "Traceback" not in done.output

@@ -75,7 +75,7 @@ def test_crowd_reports_what_python_devices_report():
 
 
 def test_estimates_from_reports_are_near_the_truth():
-    params, errors = estimates(8000, 1)
+    params, errors = estimates(4000, 1)
     assert (np.abs(params - TRUTH) < 4.5 * errors).all()
 
 

@@ -201,6 +201,7 @@ def test_what_the_refusals_start_from_is_accepted():
     assert make_report(read(GOOD), GOOD["record"], key=KEY, round="r")["values"]["y"] == 1
 
 
+@pytest.mark.full
 def test_vectors_are_the_same_on_a_cpu_without_fused_operations(tmp_path):
     place = tmp_path / "vectors.json"
     command = [sys.executable, "-m", "versadp.devices.vectors", str(place)]

@@ -50,6 +50,7 @@ POINTS = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("point", "nth"), POINTS)
 def test_a_collector_that_is_killed_and_started_again(tmp_path, undisturbed, point, nth):
     assert killed_at(tmp_path, point, nth)

@@ -109,6 +109,7 @@ def failing(monkeypatch, name, at, number):
     monkeypatch.setattr(os, name, call)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("at", [1, 2, 5, 9, 14, 20, 26, 31, 36])
 def test_fsync_that_fails(story, undisturbed, monkeypatch, at):
     with monkeypatch.context() as patch:
@@ -359,6 +360,7 @@ def _stopping(folder, verb, options, point):
     act(folder, verb, options)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("data", ["data.parquet", "other.parquet"])
 @pytest.mark.parametrize("point", ["after begin entry", "after publish entry"])
 def test_two_writers(story, undisturbed, data, point):
@@ -435,6 +437,7 @@ def test_a_ledger_that_is_locked(story, undisturbed, monkeypatch):
 # going on otherwise than one began --------------------------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("rows", [1, 777, 8192, 1_000_000])
 def test_resume_with_another_chunk_size_and_engine(half, undisturbed, rows):
     if rows > 1:

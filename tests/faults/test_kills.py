@@ -83,6 +83,7 @@ RELEASE_POINTS = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("point", RELEASE_POINTS)
 def test_a_release_that_is_killed_and_resumed(tmp_path, undisturbed, point):
     folder = prepare(tmp_path / "story")
@@ -90,6 +91,7 @@ def test_a_release_that_is_killed_and_resumed(tmp_path, undisturbed, point):
     finished(folder, "release", undisturbed)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "point", ["before create commit", "after create commit", "before begin commit", "before replace"]
 )
@@ -99,6 +101,7 @@ def test_a_release_that_is_killed_before_it_began(tmp_path, undisturbed, point):
     finished(folder, "release", undisturbed)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("point", ["after begin entry", "after part commit", "after publish entry", "part moved"])
 def test_an_append_that_is_killed_and_resumed(tmp_path, undisturbed, point):
     folder = released(tmp_path)
@@ -106,6 +109,7 @@ def test_an_append_that_is_killed_and_resumed(tmp_path, undisturbed, point):
     finished(folder, "append", undisturbed)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("point", RELEASE_POINTS)
 def test_an_edition_that_is_killed_and_resumed(tmp_path, undisturbed, point):
     """Until it is there the edition before is the newest, whole."""
@@ -211,6 +215,7 @@ def random_kills(tmp_path, undisturbed, wanted, seed):
     return kills
 
 
+@pytest.mark.full
 def test_random_kills_thinned(tmp_path, undisturbed):
     assert random_kills(tmp_path, undisturbed, 2, seed=time.time_ns()) >= 2
 

@@ -56,6 +56,7 @@ def rows(table):
     return {row["coefficient"]: row for row in table}
 
 
+@pytest.mark.thinned(2)
 def test_slopes_are_those_of_statsmodels_where_there_is_no_noise(data, release):
     formula = "y ~ age + income + w + C(region)"
     found = rows(vdp.fit(release, formula, loss="logistic").avg_slopes())
@@ -76,6 +77,7 @@ def _by_hand(raw, data, level):
     return float(raw.predict(data.assign(region=level)).mean())
 
 
+@pytest.mark.thinned(2)
 def test_comparisons_and_predictions_are_those_of_the_raw_fit(data, release):
     result = vdp.fit(release, "visits ~ age + income + w", loss="poisson")
     raw = smf.poisson("visits ~ age + income + w", data).fit(disp=0, cov_type="HC1")
@@ -108,6 +110,7 @@ def test_terms_that_are_not_linear_are_moved_as_they_are(data):
         assert found[name]["estimate"] == pytest.approx((high - low) / 2e-4, rel=5e-3, abs=2e-5)
 
 
+@pytest.mark.full
 def test_a_linear_model_has_its_coefficients_for_slopes(data):
     noisy = vdp.Mechanism(SCHEMA, scale=0.2, exact_rate=0.2, keep=0.8).release(data)
     result = vdp.fit(noisy, "visits ~ age + w + C(region)")
@@ -159,6 +162,7 @@ def test_r_squared_is_that_of_the_raw_fit(data, release):
     assert found == pytest.approx(raw.rsquared, rel=2e-3)
 
 
+@pytest.mark.full
 def test_r_squared_is_corrected():
     """A noisy column explains less than the true one: the naive share is far below; the corrected one is not."""
     rng = np.random.default_rng(5)

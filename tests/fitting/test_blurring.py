@@ -63,6 +63,7 @@ def test_a_series_is_blind_beyond_the_height_of_its_bump():
     assert _blind_beyond(Expansion(base=base, weights=tuple(-2 / period / tau**2))) == pytest.approx(tau[-1])
 
 
+@pytest.mark.full
 def test_what_a_blur_may_shift_is_what_it_shifts():
     """Series at raw records show what they shift; the records that were released tell where, and about how much.
 
@@ -122,6 +123,7 @@ def test_scores_of_one_series_twice_are_its_own():
         assert np.allclose(mine, whole)
 
 
+@pytest.mark.full
 def test_smooth_errors_are_blurred_more_than_sharp_ones_and_errors_say_so():
     """By rule a blur is a part of the scale; beside it, skewed errors of x0 are told from normal ones."""
     release, *_ = released(60_000, sharp=True)

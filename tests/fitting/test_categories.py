@@ -62,6 +62,7 @@ def releases():
     return {name: vdp.Mechanism(SCHEMA, noise=noise).release(table, key=KEY) for name, noise in NOISE.items()}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", NOISE)
 @pytest.mark.parametrize(("left", "loss"), [("z", "squared"), ("y", "logistic")])
 def test_levels_are_learnt(releases, kind, left, loss):
@@ -191,6 +192,7 @@ def test_expected_scores_are_the_true_ones(expansion, keep):
 HOLES = {"x0": Bounded(-1, 1, nullable=True), "g": Categorical(LEVELS, nullable=True)}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["columns", "joint"])
 def test_complete_cases_and_missing_as_a_level(kind):
     """Who is missing depends on the level and on the number; complete cases are the raw complete ones'."""

@@ -1,7 +1,5 @@
 """`fit`: agreement with other libraries without noise, laws, outcomes, bad input."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -48,6 +46,7 @@ PEERS = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["efficient", "analytic", "drcl", "sdrcl", "sl", "naive"])
 @pytest.mark.parametrize("loss", PEERS)
 def test_agreement_with_statsmodels_at_no_noise(loss, method):
@@ -98,6 +97,7 @@ def test_agreement_with_delicatessen():
 # laws ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("loss", "method"),
     [
@@ -132,6 +132,7 @@ def test_equivariance_in_the_response():
     assert np.asarray(two.params) == pytest.approx(np.array([3, 0, 0, 0]) - 2 * np.asarray(one.params), abs=1e-6)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "loss", ["squared", "logistic", "check", "hinge", pytest.param("huber", marks=pytest.mark.slow), "poisson"]
 )
@@ -178,12 +179,14 @@ def test_a_release_on_disk_gives_the_same_answer(tmp_path):
     assert np.asarray(one.params) == pytest.approx(np.asarray(two.params), rel=1e-12)
 
 
+@pytest.mark.full
 def test_many_records_are_fitted_in_passes(monkeypatch):
     """The large-file path (random part first, batches not kept) agrees with the small one within its draws' noise."""
     rel = release("logistic", n=20_000)
     whole = vdp.fit(rel, FORMULA, loss="logistic")
-    monkeypatch.setattr(sys.modules["versadp.fitting.fit"], "SAMPLE_ROWS", 6000)
-    monkeypatch.setattr("versadp.fitting.source.KEPT_CELLS", 0)
+    for module in ("estimate", "solver"):
+        monkeypatch.setattr(f"versadp.fitting.{module}.SAMPLE_ROWS", 6000)
+    monkeypatch.setattr("versadp.fitting.source.KEPT_NUMBERS", 0)
     monkeypatch.setattr("versadp.estimation.moments.KEPT_NUMBERS", 0)
     for method in ("efficient", "analytic"):
         parts = vdp.fit(rel, FORMULA, loss="logistic", method=method)
@@ -200,6 +203,7 @@ def test_weights_of_the_analyst():
     assert np.asarray(weighted.params) == pytest.approx(np.asarray(repeated.params), abs=1e-6)
 
 
+@pytest.mark.full
 def test_means_quantiles_and_users_losses():
     frame = people(n=20_000)
     rel = vdp.Mechanism(SCHEMA, scale=0.3, exact_rate=0.2).release(frame, key=KEY)
@@ -255,6 +259,7 @@ def test_the_summary_states_the_guarantee():
         assert words in text
 
 
+@pytest.mark.full
 def test_effective_sample_size_falls_with_noise():
     sizes = [vdp.fit(release(scale=scale, n=8000), FORMULA).effective_n for scale in (0.05, 0.3, 1.0)]
     assert 8000 >= sizes[0] > sizes[1] > sizes[2] > 0

@@ -28,6 +28,7 @@ def line(n=5000, seed=1):
     return x, 1 + 2 * x + rng.normal(size=n)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("loss", ["check", "huber"])
 @pytest.mark.parametrize("method", ["efficient", "analytic"])
 @pytest.mark.parametrize("outlier", [1e3, 1e8])

@@ -20,7 +20,7 @@ COLUMNS, JOINT = {name: Window(4.0) for name in NAMES}, {NAMES: Window(8.0)}
 class LogCosh(IndexLoss):
     """`log cosh(u - y)`: smooth, of the residual, nobody's but ours."""
 
-    smooth = residual = True
+    argument, order = "residual", 4
 
     def value(self, u, y):
         return np.logaddexp(u - y, y - u) - np.log(2)
@@ -50,6 +50,7 @@ def off(found, truth):
     return float(np.max(np.abs(np.asarray(found.params) - truth) / np.asarray(found.bse)))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("noise", [COLUMNS, JOINT], ids=["columns", "joint"])
 @pytest.mark.parametrize(
     "loss",
@@ -70,6 +71,7 @@ def test_losses_of_the_residual(loss, noise):
     assert off(vdp.fit(release, formula, loss=loss, method="naive"), truth) > 5
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "noise",
     [{name: Window(4.0) for name in ("x0", "x1", "y")}, {("x0", "x1", "y"): Window(8.0)}],
@@ -99,6 +101,7 @@ def raw_hinge(x, y):
     return minimize(loss, np.zeros(m.shape[1]), jac=True, tol=1e-10).x
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("private", [False, True], ids=["public", "private"])
 @pytest.mark.parametrize("joint", [False, True], ids=["columns", "joint"])
 def test_hinge_loss(joint, private):
@@ -133,6 +136,7 @@ def test_six_columns_and_a_category():
     assert np.asarray(found.bse).max() < 0.05
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("loss", ["check", "huber"])
 def test_outliers_of_a_public_response_may_lie_anywhere(loss):
     """Cauchy errors: where the loss is straight it does not matter how far away a response is."""
@@ -151,6 +155,7 @@ def test_outliers_of_a_public_response_may_lie_anywhere(loss):
     assert np.asarray(moved.params) == pytest.approx(np.asarray(found.params), abs=0.2 * np.asarray(found.bse).min())
 
 
+@pytest.mark.full
 def test_huber_with_a_scale_from_the_residuals():
     """Skewed errors whose spread grows: the line is that of fit and scale together, as of raw records."""
     n, rng = 50_000, np.random.default_rng(7)

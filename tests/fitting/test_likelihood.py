@@ -182,6 +182,7 @@ def releases():
     return {name: released(SCHEMA, noise, table) for name, noise in NOISE.items()}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("noise", list(NOISE))
 @pytest.mark.parametrize(("left", "loss"), [("y", "squared"), ("b", "logistic"), ("n", "poisson")])
 def test_numbers_and_categories_beside_public_columns(releases, noise, left, loss):
@@ -194,6 +195,7 @@ def test_numbers_and_categories_beside_public_columns(releases, noise, left, los
 SLOW = pytest.mark.slow  # a cell for every count, and a density at every one of them
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("noise", "left", "loss", "factor"),
     [
@@ -209,6 +211,7 @@ def test_private_responses(releases, noise, left, loss, factor):
     assert (np.abs(found.params.values[order] - factor * TRUTH) < 4.5 * found.bse.values[order]).all()
 
 
+@pytest.mark.full
 def test_a_private_normal_response(releases):
     found = fit(releases["windows"], "z ~ x + w + C(city)")
     # g is left out, and goes with x: the slope is that of raw records
@@ -219,6 +222,7 @@ def test_a_private_normal_response(releases):
     assert (np.abs(found.params.values[order] - raw) < 4.5 * found.bse.values[order]).all()
 
 
+@pytest.mark.full
 def test_functions_of_noisy_columns(releases):
     found = fit(releases["laplace"], "y ~ np.log(big) + w + C(city)")
     table = people()
@@ -253,6 +257,7 @@ def test_noisy_columns_may_go_with_public_numbers_but_not_anyhow():
     assert "Something is wrong" in str(bent.summary())
 
 
+@pytest.mark.full
 def test_groups_of_equal_public_values_have_laws_of_their_own():
     rng, n = np.random.default_rng(5), 8000
     w = rng.integers(0, 3, n)
@@ -268,6 +273,7 @@ def test_groups_of_equal_public_values_have_laws_of_their_own():
 # results -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_results_say_what_is_assumed_and_do_all_that_results_do(releases, tmp_path):
     found = fit(releases["windows"], "n ~ x + w", "poisson")
     text = str(found.summary())
@@ -288,6 +294,7 @@ def test_results_say_what_is_assumed_and_do_all_that_results_do(releases, tmp_pa
         found.conf_int(kind="score")
 
 
+@pytest.mark.full
 def test_command(releases, tmp_path):
     releases["windows"].save(tmp_path / "released")
     asked = ["fit", str(tmp_path / "released"), "y ~ x", "--method", "likelihood", "--format", "json"]
@@ -298,11 +305,12 @@ def test_command(releases, tmp_path):
     assert "normal law" in said["header"]["assumes"]
 
 
+@pytest.mark.full
 def test_lots_and_engines_change_nothing(releases, monkeypatch):
     formula = "b ~ x + w + x:w"
     whole = fit(releases["laplace"], formula, "logistic", engine="serial")
-    monkeypatch.setattr(module, "KEPT", 0)
-    monkeypatch.setattr("versadp.fitting.paired.AT_ONCE", 64 * 500)
+    monkeypatch.setattr(module, "KEPT_NUMBERS", 0)
+    monkeypatch.setattr("versadp.fitting.likelihood_pairs.AT_ONCE", 64 * 500)
     for engine in ("serial", "threads"):
         again = fit(releases["laplace"], formula, "logistic", engine=engine)
         np.testing.assert_allclose(again.params, whole.params, rtol=1e-6)
@@ -352,6 +360,7 @@ def test_missing_values_and_too_many_records_are_refused(releases, monkeypatch):
     assert "random part" in str(refused.value)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("scale", "weak"), [(0.5, True), (0.1, False)], ids=["much noise", "little noise"])
 def test_who_knows_little_of_the_noisy_column_says_so(scale, weak):
     """Within groups x has a standard deviation of 1/4; with noise four times as wide intervals covered 90%."""

@@ -44,6 +44,8 @@ def test_nine_of_ten_logistic_fits_with_a_category_converge():
     assert sum(each.converged and each.bse["a"] <= 0.093 for each in found) >= 9
 
 
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")
 def test_a_category_costs_little_at_a_calibrated_mechanism():
     rng, n = np.random.default_rng(0), 20_000
     frame = pd.DataFrame({"age": rng.uniform(18, 90, n), "income": 5e5 * rng.beta(2, 2, n)})

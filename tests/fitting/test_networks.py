@@ -8,7 +8,7 @@ import pytest
 
 import versadp as vdp
 
-fitting = importlib.import_module("versadp.fitting.fit")
+fitting = importlib.import_module("versadp.fitting.attempts")
 TRUTH = np.array([0.5, 2.0, 0.2])
 
 
@@ -33,6 +33,7 @@ def released(scale, n=12_000, seed=3):
         return mechanism.release(pd.DataFrame({"x": x, "y": y}), insecure_seed=2)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("own", [True, False])
 def test_a_rectified_unit_is_learnt_from_noisy_records(own):
     """From a start that is off, within 4 standard errors; ignoring the noise is off by more than that."""

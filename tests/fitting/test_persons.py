@@ -118,6 +118,7 @@ def covered(seeds, *, cov_type, equal):
     return float(np.mean(inside))
 
 
+@pytest.mark.full
 def test_intervals_cover_where_rows_of_a_person_are_equal():
     assert covered(range(30), cov_type="robust", equal=True) >= 0.93
 

@@ -46,6 +46,7 @@ def released(frame, names, unit="attribute", epsilon=6.0):
     return vdp.calibrate(schema, epsilon=epsilon, unit=unit).release(frame[[*names, *public]], shuffle=False)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("names", "unit", "formula", "loss"),
     [

@@ -37,6 +37,7 @@ def raw_error(x, tau):
     return np.sqrt(tau * (1 - tau) / x.size) * (high - low) / 0.04
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["normal", "skewed", "two humps"])
 @pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
 def test_the_error_is_a_few_times_that_of_the_raw_column(kind, tau):
@@ -134,6 +135,7 @@ def heaped(rng, n):
     return np.where(rng.random(n) < 0.2, 0.4, rng.random(n))
 
 
+@pytest.mark.full
 def test_values_that_pile_up_are_seen_and_covered():
     """A law that is merely smoothed puts the median at 0.44 and is sure of it; that is our control."""
     away = []

@@ -55,6 +55,7 @@ def both_with(raw, release, formula, loss):
     return found, raw.params, naive
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("loss", ["squared", "check", "huber"])
 def test_the_logarithm_of_a_noisy_price(loss):
     frame = gems()

@@ -51,6 +51,7 @@ def by_the_book(x, y):
     return found, np.sqrt(np.diag(inverse @ meat @ inverse.T) / len(x))
 
 
+@pytest.mark.full
 def test_fit_and_errors_are_those_of_coefficients_and_scale_together():
     x, y = skewed(20_000)
     exact, error = by_the_book(x, y)

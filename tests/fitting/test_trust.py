@@ -25,6 +25,7 @@ def released(seed, scale=0.5, rate=0.05, n=3000):
     return vdp.Mechanism(SCHEMA, scale=scale, exact_rate=rate).release(people(seed, n), insecure_seed=seed)
 
 
+@pytest.mark.full
 def test_the_specification_test_sees_another_scale_and_not_the_right_one():
     """24 releases: at 5% more than 6 would be rejected once in three thousand runs."""
     wrong = vdp.Mechanism(SCHEMA, scale=0.6, exact_rate=0.05)

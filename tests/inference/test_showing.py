@@ -51,6 +51,7 @@ def test_a_labelled_table_has_names_along_both_sides():
         NamedArray([[1.0, 2.0]], "a", ("lower",))
 
 
+@pytest.mark.full
 def test_names_are_the_same_whatever_is_installed(monkeypatch, result):
     """There is one type, and pandas is asked only for what pandas is."""
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -150,6 +151,7 @@ def test_html_of_a_release_is_escaped():
     assert "<i>" not in html
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")
 def test_the_summary_has_the_unit_that_was_calibrated_for():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1), "y": vdp.Public()})
     frame = pd.DataFrame({"x": np.linspace(0, 1, 500), "y": np.linspace(0, 2, 500)})

@@ -70,6 +70,7 @@ def test_core_does_not_import_jax():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["drcl", "sdrcl"])
 def test_a_loss_in_jax_is_fitted_as_our_own_is(method):
     """The same draws, the same equation: drcl to the solver's tolerance; sdrcl within a tenth of a standard error."""

@@ -113,6 +113,7 @@ def released(unit, rate=0.3, rows=6000):
     return vdp.Release.from_frame(frame.assign(y=frame["y"] * unit), mechanism)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("method", ["efficient", "drcl"])
 @pytest.mark.parametrize("kind", [LogCosh, partial(Huber, scale=1.0), Tube], ids=["LogCosh", "Huber", "Tube"])
 def test_fitting_in_other_units_and_multiplying_back_gives_the_same(kind, method):

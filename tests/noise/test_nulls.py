@@ -12,6 +12,7 @@ from scipy.stats import chi2, kstest
 import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.noise import How, Response, Window, ZeroInflated
+from versadp.noise.cost import missing_inflation
 from versadp.noise.window_inverse import window_points
 from versadp.noise.window_law import WORDS, kept_words, odds, worst_ratio
 from versadp.schema import Bounded, Categorical, Dates
@@ -324,3 +325,29 @@ def test_dates_need_whole_days():
     assert block.reach() == {"d": 3.0}
     with pytest.raises(ParameterError, match="years 1 to 9999"):
         Window(epsilon=1.0).on({"d": Dates("0001-01-01", "2000-01-01")})
+
+
+# what it costs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("last", "window", "unseen"), [(300, 90, 30), (300, 90, 90), (200, 380, 40)])
+def test_the_price_of_a_mean_by_enumeration(last, window, unseen):
+    """E psi² of (x - mean) 1{there}, its inverse written down from its definition, over all values and outputs."""
+    keep, gone = 0.6, 0.1
+    x = np.arange(last + 1)
+    v = (x - last / 2) / last + 0.15
+    g = np.zeros(last + window)  # window averages of g are v: v shifted by half a window, where v is linear
+    g[:] = (np.arange(last + window) - (window - 1) / 2 - last / 2) / last + 0.15
+    middle = slice((last + unseen) // 2, (last + unseen) // 2 + window - unseen)
+    hidden = -g[middle].sum() / unseen
+    kept = np.mean([np.mean(g[k : k + window] ** 2) for k in x])
+    kept_missing = (unseen * hidden**2 + (g[middle] ** 2).sum()) / window
+    drawn = ((g**2).sum() + unseen * hidden**2) / (last + window + unseen)
+    assert np.allclose([g[k : k + window].mean() for k in x], v)
+    square = (keep * ((1 - gone) * kept + gone * kept_missing) + (1 - keep) * drawn) / keep**2
+    mean = np.mean((x / last - 0.5) ** 2)
+    claimed = missing_inflation(keep, last, window, unseen)
+    # values even around 0.15 off the middle of the bounds: the outputs' offset is v's, and kept values have none
+    centred = square - (1 - gone) * 0.15**2 / keep
+    assert claimed == pytest.approx(centred / ((1 - gone) * mean), rel=0.02)
+    assert missing_inflation(keep * 0.95, last, window, unseen) > 1.03 * claimed

@@ -435,6 +435,25 @@ def _table(rows):
     return pa.table({"x": [0.5] * rows})
 
 
+def test_release_warns_of_a_delta_that_calibrate_could_not_judge(tmp_path):
+    """The number of records is known when they are there: 100 of them and a delta of 0.05 give 5 people away."""
+    import pyarrow.parquet as pq
+
+    from versadp.errors import DeltaWarning
+    from versadp.release.files.release import release_file
+
+    mech = vdp.calibrate(vdp.Schema({"x": vdp.Bounded(0, 1)}), epsilon=8.0, delta=0.05)
+    with pytest.warns(DeltaWarning, match="delta 0.05 among 100 records allows about 5 people"):
+        mech.release(_table(100), key=bytes(range(32)))
+    pq.write_table(_table(100), tmp_path / "people.parquet")
+    with pytest.warns(DeltaWarning, match="about 5 people"):
+        release_file(tmp_path / "people.parquet", tmp_path / "out", mech, state=tmp_path / "state")
+    safe = vdp.calibrate(vdp.Schema({"x": vdp.Bounded(0, 1)}), epsilon=8.0, delta=0.0099)
+    safe.release(_table(100), key=bytes(range(32)))  # no warning: warnings are errors here
+    by_hand = vdp.Mechanism(vdp.Schema({"x": vdp.Bounded(0, 1)}), scale=0.25, exact_rate=0.2)
+    by_hand.release(_table(100), key=bytes(range(32)))
+
+
 def test_delta_of_one_over_n_names_people_given_away():
     from versadp.errors import DeltaWarning
 

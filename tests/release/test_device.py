@@ -266,8 +266,6 @@ def test_reserved_fields_are_read_at_their_neutral_value_only():
         vdp.Mechanism.from_dict(MECH.in_version(3).to_dict() | {"schema": data["schema"]})
     for place, change in (
         (0, {"spacing": "log"}),
-        (0, {"effective": [0, 1]}),
-        (2, {"merged": [["a"]]}),
         (4, {"lower": 0}),
     ):
         data = json.loads(MECH.to_json())

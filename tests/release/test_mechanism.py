@@ -170,6 +170,7 @@ def test_noise_by_column_and_tuple():
         vdp.Mechanism(schema, scale=0.25, noise=both)
 
 
+@pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")
 def test_the_target_is_remembered_and_no_part_of_the_noise():
     schema = vdp.Schema({"x": vdp.Bounded(0, 1)})
     mech = vdp.calibrate(schema, epsilon=2.0, delta=0.1, unit="attribute", noise="zil")

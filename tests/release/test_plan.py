@@ -9,9 +9,11 @@ import pytest
 import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.noise.cost import EVEN, Decoders, rise, rise_decoder, window_decoders, window_median
-from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
+from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns, cost_of_missing
 from versadp.release.target.candidate import LAPLACE, decoders
 from versadp.release.target.layouts import EACH, JOINT
+
+pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")  # of the paper's deltas
 
 TWO = vdp.Schema({"age": vdp.Bounded(18, 90), "income": vdp.Bounded(0, 5e5)})
 MIXED = vdp.Schema({**TWO.columns, "region": vdp.Categorical(["n", "e", "s", "w"]), "y": vdp.Public()})
@@ -273,3 +275,23 @@ def test_lines_of_plan_are_at_most_100_wide_with_long_names(goal):
     columns["region_of_residence_at_the_time_of_the_interview_" + "x" * 80] = vdp.Categorical(["n", "s"])
     lines = str(vdp.plan(vdp.Schema(columns), **goal, rows=60_000)).splitlines()
     assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("epsilon", [4, 8])
+def test_the_price_of_every_nullable_is_shown_and_small(epsilon):
+    """At most 1.25 in the standard error of a mean at epsilon 4 to 8: its own and those of other columns."""
+    hiding = {f"x{j}": vdp.Bounded(0, 1, nullable=True) for j in range(6)} | {"a": vdp.Bounded(0, 1)}
+    found = vdp.plan(vdp.Schema(hiding | {"c": vdp.Categorical(["u", "v"], nullable=True)}), epsilon=epsilon)
+    assert [row["column"] for row in found.missing] == [*(f"x{j}" for j in range(6)), "c"]
+    assert all(1 < row["its own mean"] < 1.25 and 1 <= row["other means"] < 1.25 for row in found.missing[:-1])
+    assert found.to_dict()["missing"] == found.missing
+    assert "What each nullable=True costs" in str(found)
+    assert "nullable" not in str(vdp.plan(TWO, epsilon=epsilon))
+
+
+def test_a_level_more_for_what_is_missing_is_priced_as_randomised_response():
+    """A category of k levels by itself keeps `1/(1 + k/(e^ε - 1))`, so that one level more has a closed form."""
+    schema = vdp.Schema({"c": vdp.Categorical(["u", "v"], nullable=True)})
+    (row,) = cost_of_missing(vdp.calibrate(schema, epsilon=2))
+    odds = np.expm1(2)
+    assert row == {"column": "c", "its own mean": pytest.approx((1 + 3 / odds) / (1 + 2 / odds)), "other means": 1.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,13 @@ def demo(file: Path | None, rows: int) -> None:
     click.echo(str(vdp.fit(release, "vaccinated ~ age + income", loss="logistic").summary()))
 
     _chapter(6, "The paper's own noise, at a more generous level, serves rough questions too")
-    generous = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute", noise="zil").release(data)
+    noise = vdp.calibrate(SCHEMA, epsilon=4, delta=0.1, unit="attribute", noise="zil")
+    click.echo(
+        f"It releases {noise.exact_rate:.0%} of the records unchanged, which delta allows; they can be recognised.\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", vdp.errors.DeltaWarning)  # said in the line above
+        generous = noise.release(data)
     income = np.asarray(data["income"])
     found = vdp.fit(generous, loss=vdp.losses.Quantile("income"))
     naive = float(np.median(np.asarray(generous.frame["income"])))

@@ -38,6 +38,7 @@ _COMMANDS = {
     "report": "versadp.cli.report:report",
     "schema": "versadp.cli.schema:schema",
     "sign": "versadp.cli.sign:sign",
+    "table": "versadp.cli.table:table",
     "upload": "versadp.cli.upload:upload",
 }
 

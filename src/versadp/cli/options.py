@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from versadp.display.tables import FORMATS
+from versadp.errors import ParameterError
 from versadp.release.target.person import ALL_UNITS
 
 if TYPE_CHECKING:
@@ -86,6 +87,26 @@ def numbers(text: str) -> dict[str, Any] | float:
     if "=" not in text:
         return float(text)
     return {name.strip(): float(value) for name, value in (part.split("=", 1) for part in text.split(","))}
+
+
+def read_bins(given: tuple[str, ...]) -> dict[str, list[float | str]]:
+    """Read `column=edge,edge,...` of each column; dates stay text."""
+    out: dict[str, list[float | str]] = {}
+    for text in given:
+        name, sign, edges = text.partition("=")
+        if not sign:
+            raise ParameterError(
+                f"bins are given as COLUMN=EDGE,EDGE,..., not {text!r}", hint="e.g. --bins age=18,30,50,90"
+            )
+        out[name.strip()] = [_edge(each.strip()) for each in edges.split(",")]
+    return out
+
+
+def _edge(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def model_options(*, required: bool) -> Callable[[Any], Any]:

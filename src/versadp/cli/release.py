@@ -65,6 +65,11 @@ _ASSUMED = (
     show_default=True,
     help="For a target: windows, or the zero-inflated Laplace noise that serves every loss.",
 )
+@click.option(
+    "--fit-bounds", is_flag=True, help="Learn bounds and rare levels from DATA with noise, for a share of the target."
+)
+@click.option("--coverage", type=float, help="With --fit-bounds: share of values inside the bounds. [default: 0.99]")
+@click.option("--share", type=float, help="With --fit-bounds: share of the target that is spent on it. [default: 0.05]")
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
 @click.option("--keep-rows", type=int, help="Keep at most so many rows of each person; the key chooses which.")
@@ -111,6 +116,7 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
             edition_of=edition_of,
             without_missing_people=options["without_missing_people"],
             keep_rows=options["keep_rows"],
+            fit_bounds=options["fit_bounds"] and mechanism.schema.bounds is not None,
             state=options["state"],
             population=options["population"],
             again=options["again"],
@@ -184,6 +190,16 @@ def _pair(first: str, second: str, one: float | None, other: float | None) -> tu
     return None if one is None or other is None else (one, other)
 
 
+def _planned(schema: vdp.Schema, options: dict[str, Any]) -> vdp.Schema:
+    """Return the schema with what learning its bounds will cost; windows without a shuffle have epsilon only."""
+    laplace = options["noise"] == "zil" or options["exact_rate"] is not None
+    given = {name: options[name] for name in ("share", "coverage") if options[name] is not None}
+    target = {name: options[name] for name in ("epsilon", "delta", "unit")}
+    pure = not laplace and options["shuffled"] is None
+    planned: vdp.Schema = vdp.fit_bounds(None, schema, **target, **given, pure=pure)
+    return planned
+
+
 def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechanism, tuple[float, float] | None]:
     """Return the mechanism, and the pair that a whole record is charged with if the target is one."""
     epsilon, delta = options["epsilon"], options["delta"]
@@ -193,11 +209,17 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
             "give a target or the noise, one of them",
             hint="--epsilon 4, perhaps with --delta 0.05, or --scale 0.5 --exact-rate 0.05",
         )
+    if not options["fit_bounds"] and (options["coverage"], options["share"]) != (None, None):
+        raise vdp.errors.ParameterError("--coverage and --share are about --fit-bounds", hint="give --fit-bounds too")
     if epsilon is None:
+        if options["fit_bounds"]:
+            raise vdp.errors.ParameterError("--fit-bounds spends a share of a target", hint="give --epsilon")
         if options["noise"] != "auto":
             raise vdp.errors.ParameterError("--noise is about a target", hint="leave it out, or give --epsilon")
         return vdp.Mechanism(schema, options["scale"], options["exact_rate"] or 0.0, options["keep"]), None
     rate, unit = options["exact_rate"], options["unit"]
+    if options["fit_bounds"]:
+        schema = _planned(schema, options)
     mechanism = vdp.calibrate(
         schema,
         epsilon=epsilon,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_NEAR = 1024  # records worked on together: 8 kB per column, so that ten columns stay in the second cache
+_NEAR = 1024  # records that are worked on at a time, as many as stay near the processor
 
 
 @summing

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 Form = TypeVar("Form", "SignedPoints", "Laplacian")
 FIRST = 1024  # records that share a pace; then as many as came before
-_GAMMA = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: the increment of SplitMix64 (Steele, Lea, Flood 2014)
-_UNIT = 2.0**-53  # from 53 bits of a word to [0, 1)
+_GAMMA = 0x9E3779B97F4A7C15  # increment of SplitMix64: 2^64 over the golden ratio, made odd
+_UNIT = 2.0**-53  # step of uniform numbers with 53 bits
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from versadp import inputs
 from versadp.describing.description import Description
+from versadp.describing.groups import GroupedDescription, describe_groups
 from versadp.describing.layout import Layout
 from versadp.describing.one_pass import Gathered, gather, no_records
 from versadp.describing.statistics import Statistics
 from versadp.engine import at_work, nearby
 from versadp.errors import NoSuchName, ParameterError, near
-from versadp.fitting.persons import covariance_words
-from versadp.fitting.report import header
+from versadp.fitting.design_covariance import covariance_words
 from versadp.inference.checks import check_level
+from versadp.inference.summary import guarantee
 from versadp.release.release import as_release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from versadp.engine import Engine
@@ -29,14 +30,38 @@ if TYPE_CHECKING:
 QUANTILES = (0.25, 0.5, 0.75)  # levels of the quantiles by default: the quartiles
 
 
+@overload
+def describe(
+    release: Release | str | Path,
+    *,
+    level: float = ...,
+    quantiles: Sequence[float] = ...,
+    columns: Sequence[str] | None = ...,
+    by: None = None,
+    bins: None = None,
+    engine: str | Engine = ...,
+) -> Description: ...
+@overload
+def describe(
+    release: Release | str | Path,
+    *,
+    level: float = ...,
+    quantiles: Sequence[float] = ...,
+    columns: Sequence[str] | None = ...,
+    by: str,
+    bins: Mapping[str, Sequence[Any]] | None = ...,
+    engine: str | Engine = ...,
+) -> GroupedDescription: ...
 def describe(
     release: Release | str | Path,
     *,
     level: float = 0.95,
     quantiles: Sequence[float] = QUANTILES,
     columns: Sequence[str] | None = None,
+    by: str | None = None,
+    bins: Mapping[str, Sequence[Any]] | None = None,
     engine: str | Engine = "auto",
-) -> Description:
+) -> Description | GroupedDescription:
     """Return means, sds, quantiles, shares and correlations of the columns of a release, corrected for its noise.
 
     Parameters
@@ -48,12 +73,16 @@ def describe(
     quantiles : sequence of float
     columns : sequence of str, optional
         Columns to describe; all by default. Correlations are of at most 50 numbers.
+    by : str, optional
+        A category, a public column, or a number with `bins`: means, spreads, quantiles and shares in each group.
+    bins : mapping of str to sequence, optional
+        Edges of the number that groups, as for `table`.
     engine : str or Engine
         Where to compute, as for `fit`.
 
     Returns
     -------
-    Description
+    Description, or GroupedDescription with `by`
 
     Examples
     --------
@@ -76,6 +105,8 @@ def describe(
     for name in columns or ():
         if name not in schema:
             raise NoSuchName(f"there is no column {name!r}", hint=near(name, schema))
+    if by is not None:
+        return describe_groups(opened, by, bins=bins, level=level, quantiles=taus, columns=columns, engine=engine)
     layout = Layout.of(opened, columns)
     with at_work(engine) as given:
         if given.name == "processes":
@@ -87,4 +118,4 @@ def describe(
     z = float(ndtri(0.5 + level / 2)) * widening
     statistics = Statistics(layout, gathered, z, tuple(map(float, taus)), widening)
     words = covariance_words(opened, "robust")
-    return Description(statistics, level, header(opened) | ({"covariance": words} if words else {}))
+    return Description(statistics, level, guarantee(opened) | ({"covariance": words} if words else {}))

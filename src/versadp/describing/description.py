@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.describing.column import ColumnDescription
-    from versadp.describing.moment_estimates import Estimate
     from versadp.describing.statistics import Statistics
+    from versadp.estimation.moment_estimates import Estimate
 
     Row = dict[str, str | float | None]
 

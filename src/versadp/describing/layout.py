@@ -1,6 +1,6 @@
 """Layout of a description: which sums are computed of each column of a release.
 
-    number, noisy       corrected moments (`moment_estimates.py`), and counts of outputs in the bins of its block
+    number, noisy       corrected moments, and counts of outputs in the bins of its block
     category, noisy     counts of its levels, and of what is missing
     number, public      moments, and a random sample of its values
     other columns       counts of values, if they are few
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from versadp.noise.distribution_function import Bins
     from versadp.release.release import Release
     from versadp.schema import Column
+    from versadp.schema.learnt import LearntBounds
 
 MOST_CORRELATED = 50  # numeric columns with correlations: fourth moments take 14 MB, of 200 columns 3 GB
 
@@ -51,12 +52,15 @@ class Layout:
         Centre and unit of the sums of each public number.
     rows : int
         Number of records.
+    learnt : LearntBounds, optional
+        How bounds inside the declared ones were learnt.
     """
 
     columns: dict[str, Column]
     blocks: dict[str, Block]
     places: dict[str, tuple[float, float]]
     rows: int
+    learnt: LearntBounds | None = None
 
     @classmethod
     def of(cls, release: Release, chosen: Collection[str] | None = None) -> Layout:
@@ -69,7 +73,7 @@ class Layout:
         if public and len(release):
             first = release.read(release.handles()[0], public)
             places = {name: _place(numbers_of(first.column(name))) for name in public}
-        return cls(columns, blocks, places, len(release))
+        return cls(columns, blocks, places, len(release), mechanism.schema.bounds)
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.describing.column import SHOWN, ColumnDescription, Released
+from versadp.describing.cumulative import cumulative
 from versadp.describing.level_counts import undo_levels
-from versadp.describing.moment_estimates import (
+from versadp.describing.one_pass import Gathered, group_keys
+from versadp.estimation.moment_estimates import (
     NOTHING,
     Estimate,
     Moments,
@@ -20,12 +22,11 @@ from versadp.describing.moment_estimates import (
     sd_of,
     share_of,
 )
-from versadp.describing.one_pass import Gathered, group_keys
-from versadp.estimation.cumulative import cumulative
-from versadp.estimation.histogram import Histogram, histogram_of_counts
 from versadp.inference.chi_square import LEVEL
+from versadp.likelihood.histogram import Histogram, histogram_of_counts
 from versadp.noise.cases import cases
 from versadp.noise.selection_check import SELDOM, fewest_chance
+from versadp.release.bounds.wording import beyond, beyond_words
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -167,7 +168,10 @@ class Statistics:
         room = declared.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
         out = {tau: self._quantile(found.curve(tau), declared, room) for tau in self.taus}
         said = f"{name}: quantiles assume a uniform distribution within each of {cells} cells between the bounds"
-        return out, (said,) if cells else ()
+        low, high = beyond(self.layout.learnt, name, declared)
+        unknown = {tau: nothing[tau] for tau in self.taus if not low <= tau <= high}
+        clipped = (beyond_words(name, declared),) if unknown else ()
+        return out | unknown, ((said,) if cells else ()) + clipped
 
     def _quantile(self, curve: Any, declared: Bounded, room: float) -> Estimate:
         """Return a quantile with its interval by inversion, widened by `room` and cut to the bounds."""

@@ -234,7 +234,7 @@ def _fresh(column: pa.ChunkedArray) -> pa.Array:
 
 
 class SeenOutputs:
-    """How often groups of a block's outputs were seen: noise gives each of them to anybody, now and then.
+    """Counts of groups of a block's outputs: noise gives each of them now and then, whatever the true value is.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _LEFT = r"\.collection\.json\.[0-9a-f]+\.tmp|lock-journal"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a collection collects, and what it promises.
+    """Parameters of a collection: its mechanism, its round, and what is asked for before a release.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ def hold(folder: Path) -> sqlite3.Connection:
 
 @dataclass
 class Closed:
-    """What is known of a round that was closed.
+    """Counts and statement of a round that was closed.
 
     Attributes
     ----------

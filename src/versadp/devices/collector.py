@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -24,12 +23,12 @@ import pyarrow as pa
 from versadp import inputs
 from versadp.devices.closing import Gathered, gather, write_release
 from versadp.devices.collection import INTAKE, RELEASE, SCRATCH, Closed, Settings, open_folder
-from versadp.devices.intake import CLOSING, REPORTS, Intake, erase
+from versadp.devices.intake import CLOSING, REPORTS, Intake, erase, pack, unpack
 from versadp.devices.reports import LATE, REPEATED, TAKEN, Expected, parse_reports
 from versadp.devices.row_checks import RowChecks, row_keys
 from versadp.devices.seen import Seen
 from versadp.devices.sources import LINES, read_lines
-from versadp.devices.statement import collected_statement, honest_reports
+from versadp.devices.statement import collected_statement, honest_reports, shortened
 from versadp.errors import ReleaseError, StateError
 from versadp.release.checkpoints import reached
 from versadp.release.folder.metadata import Metadata
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 
     from versadp.release.mechanism import Mechanism
     from versadp.release.release import Release
-
-_LENGTH = struct.Struct("<I")
 
 
 class Collector:
@@ -138,7 +135,7 @@ class Collector:
             if frame.kind == CLOSING:
                 mark = json.loads(frame.payload)
                 continue
-            counts, rows = self._unpacked(frame.payload)
+            counts, rows = unpack(frame.payload, self._types)
             self._counts.update(counts)
             self._rows += rows.num_rows
             self._seen.add(row_keys(rows))
@@ -166,12 +163,12 @@ class Collector:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the round was closed: then nothing more is taken."""
+        """True if the round was closed: then nothing more is taken."""
         return self._closed is not None
 
     @property
     def counts(self) -> dict[str, int]:
-        """What became of all lines, those after the close among them."""
+        """Counts of all lines by what became of them, those after the close among them."""
         if self._closed is None:
             return dict(self._counts)
         return self._closed.counts | ({LATE: self._closed.late} if self._closed.late else {})
@@ -229,24 +226,18 @@ class Collector:
             counts = {reason: count for reason, count in counts.items() if count}
             if counts:
                 reached("report checked")
-                self._intake.append(REPORTS, _packed(counts, rows if fresh.all() else rows.filter(pa.array(fresh))))
+                self._intake.append(REPORTS, pack(counts, rows if fresh.all() else rows.filter(pa.array(fresh))))
                 self._seen.add(keys[fresh])
                 self._counts.update(counts)
                 self._rows += counts.get(TAKEN, 0)
             return counts
-
-    def _unpacked(self, payload: bytes) -> tuple[dict[str, int], pa.RecordBatch]:
-        (size,) = _LENGTH.unpack_from(payload)
-        start = _LENGTH.size + size
-        rows = pa.ipc.read_record_batch(pa.py_buffer(payload)[start:], self._types)
-        return json.loads(payload[_LENGTH.size : start]), rows
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all batches that were taken."""
         assert self._intake is not None
         for frame in self._intake.frames():
             if frame.kind == REPORTS:
-                yield self._unpacked(frame.payload)[1]
+                yield unpack(frame.payload, self._types)[1]
 
     # close ----------------------------------------------------------------------------------------------------------
 
@@ -321,7 +312,7 @@ class Collector:
         statement = collected_statement(settings, smallest, rows)
         said = metadata.begun()
         if said.rationale is None:
-            said = replace(said, rationale=_short(statement))
+            said = replace(said, rationale=shortened(statement))
         mark = {
             "least_group": least,
             "among": 1 if settings.rounds > 1 else honest_reports(smallest, settings.honest),
@@ -354,16 +345,3 @@ def _own(place: Path, mark: dict[str, Any] | None) -> dict[str, Any]:
     if mark is None or manifest is None or manifest.metadata.to_dict() != mark["metadata"]:
         raise StateError(f"{str(place)!r} is there already, and is not of this round", hint="move it elsewhere")
     return mark
-
-
-def _packed(counts: Mapping[str, int], rows: pa.RecordBatch) -> bytes:
-    """Return the payload of a frame: what became of lines, and the rows that were taken."""
-    head = json.dumps(counts).encode()
-    return b"".join([_LENGTH.pack(len(head)), head, rows.serialize().to_pybytes()])
-
-
-def _short(statement: str) -> str:
-    """Return a statement as metadata take it."""
-    from versadp.release.folder.metadata import MAX_TEXT
-
-    return statement if len(statement) <= MAX_TEXT else statement[: MAX_TEXT - 4].rsplit(" ", 1)[0] + " ..."

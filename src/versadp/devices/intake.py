@@ -1,6 +1,7 @@
-"""Append-only file of what was taken: frames that are on the disk before anybody is told that they are.
+"""Append-only file of the reports that were taken: frames that are on the disk before their senders are told so.
 
-    frame = "VDPR" || kind (u32) || number (u64) || length (u64) || keyed BLAKE2b-128 of all || payload
+    frame   = "VDPR" || kind (u32) || number (u64) || length (u64) || keyed BLAKE2b-128 of all || payload
+    payload = length (u32) || counts of lines, JSON || rows, Arrow          of a commit of reports
 
 Each commit is one frame and one fsync, and the next is written after that. So after a crash only the last frame can be
 torn, and nobody was told of it: it is cut off. An invalid frame with a valid one behind it is damage, and is refused.
@@ -9,22 +10,26 @@ torn, and nobody was told of it: it is cut off. An invalid frame with a valid on
 from __future__ import annotations
 
 import errno
+import json
 import os
 import struct
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
 
 from versadp.errors import StateError
 from versadp.release.atomic_write import sync_folder
 from versadp.release.checkpoints import reached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 MAGIC = b"VDPR"
 HEAD = struct.Struct("<4sIQQ16s")
-MOST_PAYLOAD = 2**28
+MOST_PAYLOAD = 2**28  # bytes; a length beyond it is damage
+_LENGTH = struct.Struct("<I")
 REPORTS, CLOSING = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PIECE = 2**20  # bytes that are overwritten or searched at a time
@@ -165,6 +170,28 @@ class Intake:
                 if self._frame_at(at + found, None) is not None:
                     return True
         return False
+
+
+def pack(counts: Mapping[str, int], rows: pa.RecordBatch) -> bytes:
+    """Return the payload of a commit: what became of lines, and the rows that were taken.
+
+    Examples
+    --------
+    >>> rows = pa.record_batch({"id": pa.array([b"0" * 32], pa.binary(32))})
+    >>> counts, again = unpack(pack({"taken": 1}, rows), rows.schema)
+    >>> counts, again == rows
+    ({'taken': 1}, True)
+    """
+    head = json.dumps(counts).encode()
+    return b"".join([_LENGTH.pack(len(head)), head, rows.serialize().to_pybytes()])
+
+
+def unpack(payload: bytes, types: pa.Schema) -> tuple[dict[str, int], pa.RecordBatch]:
+    """Return counts and rows of a commit."""
+    (size,) = _LENGTH.unpack_from(payload)
+    start = _LENGTH.size + size
+    rows = pa.ipc.read_record_batch(pa.py_buffer(payload)[start:], types)
+    return json.loads(payload[_LENGTH.size : start]), rows
 
 
 def erase(path: Path) -> None:

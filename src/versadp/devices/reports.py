@@ -47,7 +47,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 class Expected(NamedTuple):
-    """What every report of a collection must say.
+    """Values that every report of a collection must have.
 
     Attributes
     ----------

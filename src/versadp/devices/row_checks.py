@@ -41,7 +41,7 @@ _TYPES = {"number": pa.float64(), "text": pa.large_string(), "truth": pa.bool_()
 
 @dataclass(frozen=True)
 class PublicKind:
-    """What a public column of reports may hold.
+    """Values that a public column of reports may hold.
 
     Attributes
     ----------

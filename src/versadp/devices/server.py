@@ -142,12 +142,12 @@ def _uvicorn() -> tuple[Any, type[Any]]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.client = None  # nobody needs to know
-            self._began = self.loop.time()
+            self.began = self.loop.time()
             self._end = self.loop.call_later(LIFE_SECONDS, self._look)
-            if len(self.connections) > MOST_CONNECTIONS:
-                idle = [each for each in self.connections if each._is_idle]  # noqa: SLF001 - itself among them
-                oldest = min(idle, key=lambda each: each._began)  # noqa: SLF001 - of the same class
-                self.connections.discard(oldest)  # at once: more may come before it is lost
+            others: set[Any] = self.connections  # this one among them
+            if len(others) > MOST_CONNECTIONS:
+                oldest = min((each for each in others if each.is_idle), key=lambda each: each.began)
+                others.discard(oldest)  # at once: more may come before it is lost
                 oldest.transport.abort()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -155,13 +155,13 @@ def _uvicorn() -> tuple[Any, type[Any]]:
             super().connection_lost(exc)
 
         @property
-        def _is_idle(self) -> bool:
-            """Whether no request is being answered: one that is has bounds of its own."""
+        def is_idle(self) -> bool:
+            """True if no request is being answered: one that is has bounds of its own."""
             return self.cycle is None or self.cycle.response_complete
 
         def _look(self) -> None:
             """Close it if it is idle, or look again later."""
-            if self._is_idle:
+            if self.is_idle:
                 self.transport.abort()
             else:
                 self._end = self.loop.call_later(AGAIN_SECONDS, self._look)

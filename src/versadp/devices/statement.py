@@ -1,4 +1,4 @@
-"""What collected reports guarantee, in words: against whom which figure holds, and what forged reports can do.
+"""Guarantees of collected reports in words: against whom which figure holds, and what forged reports can do.
 
 **Forged reports.** A mean is estimated by the average of `c + (y - c)/κ`, y what was released, κ the probability to be
 kept, c the middle of the bounds (`Block.products`). A report that no device made says whatever its sender likes, at
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from versadp.errors import NoSuchName
+from versadp.release.folder.metadata import MAX_TEXT
 from versadp.release.target.statement import rounded_up
 from versadp.schema import Bounded, Dates
 
@@ -135,6 +136,17 @@ def _forged(mechanism: Mechanism) -> str:
         f"3. Nobody can tell a forged report from an honest one. If {FORGED:.0%} of the reports are forged, they move, "
         f"at most: {', '.join([*said, *more])} (means that lie in the middle); twice as many move them twice as far."
     )
+
+
+def shortened(statement: str) -> str:
+    """Return a statement at the length that metadata take.
+
+    Examples
+    --------
+    >>> shortened("short"), len(shortened("word " * 10_000)) <= MAX_TEXT
+    ('short', True)
+    """
+    return statement if len(statement) <= MAX_TEXT else statement[: MAX_TEXT - 4].rsplit(" ", 1)[0] + " ..."
 
 
 def _epsilon(profile: object) -> str:

@@ -48,7 +48,7 @@ _LOG = logging.getLogger("versadp.collect")
 
 @dataclass(frozen=True)
 class Limits:
-    """What an endpoint takes.
+    """Limits of an endpoint.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Waiting:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody else may wait."""
+        """True if no further request may wait."""
         return len(self._queue) >= self._limits.queue or self.held >= HELD_BYTES
 
     async def written(self, body: bytes) -> int:

@@ -146,6 +146,57 @@ def _few_ticks(axes: Any, at: Any) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
 
 
+def heat_map(
+    values: NDArray[np.float64],
+    texts: Sequence[Sequence[str]],
+    names: tuple[Sequence[Any], Sequence[Any]],
+    labels: tuple[str, str],
+    *,
+    title: str = "",
+    path: str | Path | None = None,
+) -> Any:
+    """Draw a matrix as shades of grey with a text in each cell, and write it if a path is given.
+
+    Parameters
+    ----------
+    values : array (rows, columns)
+        The darker, the larger; what is not a number stays white.
+    texts : sequence of sequences of str
+    names : pair of sequences
+        Of rows and of columns.
+    labels : pair of str
+        What rows and columns are.
+    title : str
+    path : str or Path, optional
+        File to write; the suffix decides the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Belongs to no window.
+    """
+    rows, columns = names
+    figure = new_figure(1.6 + 1.25 * len(columns), 1.2 + 0.42 * len(rows))
+    axes = figure.subplots()
+    known = [float(each) for each in values.ravel() if each == each]  # noqa: PLR0124 - NaN is not itself
+    low, high = min([*known, 0.0]), max([*known, 1e-300])
+    # half of the scale stays unused, so that black text can be read on every shade
+    axes.imshow(values, cmap="Greys", vmin=low, vmax=low + 2 * (high - low), aspect="auto")
+    for i, line in enumerate(texts):
+        for j, text in enumerate(line):
+            axes.text(j, i, text, ha="center", va="center", fontsize="small", parse_math=False)
+    axes.set_xticks(range(len(columns)))
+    axes.set_xticklabels([short(name) for name in columns], parse_math=False)
+    axes.set_yticks(range(len(rows)))
+    axes.set_yticklabels([short(name) for name in rows], parse_math=False)
+    axes.set_xlabel(labels[1], parse_math=False)
+    axes.set_ylabel(labels[0], parse_math=False)
+    axes.set_title(title, parse_math=False)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
 def short(text: Any, most: int = SHORT) -> str:
     """Return a text that is short enough for a picture, with signs in place of what cannot be printed.
 

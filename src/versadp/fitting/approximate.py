@@ -27,6 +27,7 @@ from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
 from versadp.estimation.combine import simplex_weights, trace_matrix
 from versadp.estimation.newton import definite
+from versadp.estimation.sizes import PART_ROWS
 from versadp.fitting.methods import forms_of
 from versadp.fitting.source import MemorySource
 from versadp.losses.expansion import Expansion
@@ -46,13 +47,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Begun = tuple[Problem, Array]
 
-ROUNDS = 20  # Newton steps before a fit, at most; logistic fits take 3 to 6
+ROUNDS = 20  # Newton steps of a start at most: each may need a new series
 NEAR = 0.3  # standard errors of a step after which a fit to all records starts: its first step is twice as long
 START_ROWS = 30_000  # records that a loss with kinks is started on: many waves, and only a start is wanted
 FAR = 100.0  # width of the index beyond which a first guess is none
 SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are as smooth as that (docs/theory/correction.md)
 FEW_POINTS = 100  # points of a record that are cheap to write out
-COMPARED_ROWS = 20_000  # records on which two corrections are compared: their ratio is known to a few percent
 
 
 def expanded(
@@ -92,7 +92,7 @@ def expanded(
         theta = theta + move
         if near:
             break
-    return replace(problem, expansion=form.expansion), theta
+    return problem.approximated(expansion=form.expansion), theta
 
 
 def _is_convex(moments: Moments) -> bool:
@@ -206,9 +206,9 @@ def few_points(problem: Problem) -> bool:
 
 def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, seed: int) -> Begun:
     """Return the problem, and where it starts, whose correction is predicted to vary less; it says so."""
-    if sample.rows > COMPARED_ROWS:
+    if sample.rows > PART_ROWS:
         sample = sample.take(
-            np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, COMPARED_ROWS, replace=False))
+            np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, PART_ROWS, replace=False))
         )
     of_series, of_points = (_variances(*each, sample, engine, seed) for each in (series, points))
     expansion = series[0].expansion
@@ -219,8 +219,8 @@ def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, 
     with np.errstate(invalid="ignore"):
         ratio = float(np.exp(np.mean(np.log(of_series) - np.log(of_points)) / 2))
     if ratio < 1:
-        return replace(series[0], taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
-    return replace(points[0], taken=f"signed points, for a series {_times(ratio)}"), points[1]
+        return series[0].approximated(taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
+    return points[0].approximated(taken=f"signed points, for a series {_times(ratio)}"), points[1]
 
 
 def _times(ratio: float) -> str:

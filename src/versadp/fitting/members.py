@@ -51,13 +51,13 @@ def drawn_extensions() -> tuple[Extension, ...]:
 
 
 def pair_pace(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
-    """Return the draws of the Laplacian per record, by how many records came so far, and if they are pairs."""
+    """Return the number of draws of the Laplacian per record, after `rows` records, and whether they are pairs."""
     count = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
     return {"count": count, "paired": rows <= 200_000 or rate > 0.05 or dim == 1}
 
 
 def draw_pace(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
-    """Return the signed draws per record near the box, by how many records came so far, and a share of them far."""
+    """Return the number of signed draws per record, after `rows` records: near the box, and a share of it far."""
     near = int(max(4, np.clip(enough / rows, *bounds) / thrift))
     return {"near": near, "far": max(4 // share, near // share)}
 

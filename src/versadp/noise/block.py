@@ -202,6 +202,13 @@ class Block(ABC):
 
         return with_slack(self.profile(unit), self.sampler_error)
 
+    def guarantee_on_any(self, columns: Mapping[str, Column], unit: str) -> PrivacyProfile:
+        """Return what its spec guarantees on whatever bounds and levels are learnt inside the declared columns.
+
+        By default that on the declared columns: of noise relative to a column's width, or with fewer levels.
+        """
+        return self.spec.on(columns).guarantee(unit)
+
     @abstractmethod
     def extremes(self, unit: str) -> tuple[dict[str, float], dict[str, float]]:
         """Return two records of this block that are hardest to tell apart safely."""

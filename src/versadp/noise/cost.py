@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 EVEN = 1 / math.sqrt(12)  # the standard deviation of values spread evenly over their bounds, in widths
 RESOLUTION = 0.05  # of quantiles, in widths
 LEAST_T = 2.0
+OFF_MIDDLE = (
+    0.15  # widths: how far a mean is taken to lie from the middle of the bounds, where missing values cost more
+)
+GONE = 0.1  # share of values that is taken to be missing; costs hardly depend on it
 
 
 class Decoders(NamedTuple):
@@ -107,6 +111,43 @@ def window_decoders(spread: float, keep: float, last: int, window: int) -> Decod
     square = keep * (x2 + u2) + (1 - keep) * d2
     second = (keep * (x4 + 6 * x2 * u2 + u4) + (1 - keep) * d4 - square**2) / keep**2
     return Decoders(spread, first, cross, second)
+
+
+def missing_inflation(keep: float, last: int, window: int, unseen: int) -> float:
+    """Return by how much a window multiplies the variance of the mean of a column in which values may be missing.
+
+    Of the values that are there, the mean `OFF_MIDDLE` widths off the middle of the bounds, `GONE` of all missing, as
+    the rule for windows takes it (`window_design.py`); `unseen` outputs show a missing value.
+
+    Examples
+    --------
+    >>> own = missing_inflation(0.9, last=1000, window=100, unseen=50)
+    >>> own > window_decoders(EVEN, keep=0.9, last=1000, window=100).mean ** 2
+    True
+    """
+    c, s = window / last, unseen / last
+    kept, drawn = missing_moments(c, s)
+    return (keep * kept + (1 - keep) * drawn) / (keep**2 * (1 - GONE) * EVEN**2)
+
+
+def missing_moments(c: float, s: float) -> tuple[float, float]:
+    """Return second moments of the decoder of (x - mean) 1{there} in a record that is kept, and in one that is redrawn.
+
+    Parameters
+    ----------
+    c, s : float
+        The window, and what of it is for missing values alone, in widths.
+
+    Examples
+    --------
+    >>> kept, drawn = missing_moments(1.0, 0.5)
+    >>> round(kept, 3), round(drawn, 3)
+    (0.153, 0.289)
+    """
+    square, beyond = OFF_MIDDLE**2, (c - s) ** 2 / s
+    shown = square * beyond / c + (1 - s / c) * ((c - s) ** 2 / 12 + square)  # of a missing value
+    kept = (1 - GONE) * (1 + c**2) / 12 + GONE * shown
+    return kept, ((1 + c) * ((1 + c) ** 2 / 12 + square) + square * beyond) / (1 + c + s)
 
 
 def laplace_decoders(spread: float, scale: float, exact_rate: float) -> Decoders:

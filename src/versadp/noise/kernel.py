@@ -168,6 +168,22 @@ def survey(values: NDArray[np.float64], lower: float, upper: float, most: float,
 
 
 @compiled
+def count_in_cells(values: NDArray[np.float64], starts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+    """Count the values in each cell, `starts` where all but the first begin; NaN is counted last, behind the cells."""
+    last = counts.shape[0] - 1
+    for i in range(values.shape[0]):
+        x = values[i]
+        low, high = 0, starts.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if x >= starts[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        counts[last if np.isnan(x) else low] += 1
+
+
+@compiled
 def redraw(
     coin: NDArray[np.uint64],
     word: NDArray[np.uint64],

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SPLIT_BITS = 5
 DEGREE = 7
 TABLE_ERROR = 2.0**-46
+_DIGITS = 60
 
 
 @lru_cache(maxsize=1)
@@ -58,9 +59,22 @@ def exact_noise(exponential_word: int, normal_word: int, scale: float) -> int:
     (794, -794)
     """
     with localcontext() as context:
-        context.prec = 60
-        sign, magnitude = normal_word >> 63, normal_word & (2**63 - 1)
+        context.prec = _DIGITS
         width = Decimal(scale) * (-(Decimal(2 * exponential_word + 1) / 2**65).ln()).sqrt()
+    return rounded_normal(normal_word, width)
+
+
+def rounded_normal(word: int, width: Decimal) -> int:
+    """Return `width` times the normal quantile of a word, rounded to a whole number, decided with 60 digits.
+
+    Examples
+    --------
+    >>> rounded_normal(2**62, Decimal(1000)), rounded_normal(2**62 + 2**63, Decimal(1000))
+    (674, -674)
+    """
+    with localcontext() as context:
+        context.prec = _DIGITS
+        sign, magnitude = word >> 63, word & (2**63 - 1)
         probability = Decimal(2 * magnitude + 1) / 2**65
         low, high = 0, 1
         while _tail((high - Decimal("0.5")) / width) > probability:

@@ -47,7 +47,7 @@ from versadp.errors import ParameterError
 from versadp.noise import window_attack as attack
 from versadp.noise import window_inverse as inverse
 from versadp.noise.block import Blanket, Block, Spec
-from versadp.noise.cost import EVEN, window_decoders, window_median, window_states
+from versadp.noise.cost import EVEN, missing_inflation, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
 from versadp.noise.window_design import Size, best_share, best_window, mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
@@ -462,6 +462,12 @@ class WindowBlock(Block):
 
         return keep_or_redraw(self.keep, self.share, self.ratio)
 
+    def guarantee_on_any(self, columns: Mapping[str, Column], unit: str) -> PrivacyProfile:  # noqa: ARG002 - see below
+        """Return its epsilon and delta: lattices, and with them how much is kept, follow from the bounds."""
+        from versadp.privacy import approx_dp
+
+        return approx_dp(self.epsilon, self.delta)
+
     def blanket(self) -> Blanket | None:
         """Return the two probabilities: each draw of one of n outputs is off by at most n in 2^64."""
         from versadp.privacy.curves.discrete import log_up
@@ -523,8 +529,14 @@ class WindowBlock(Block):
     def inflation(self) -> dict[str, float]:
         """Return the variance inflation of each mean, or of a level's share, values spread evenly."""
         out = {}
-        for name, m, w, flag in zip(self.columns, self.last, self.window, self.category, strict=True):
-            out[name] = self.keep**-2 if flag else 1 + 12 * mean_variance(w / m, self.keep)
+        sizes = zip(self.columns, self.last, self.window, self.unseen, self.category, strict=True)
+        for name, m, w, unseen, flag in sizes:
+            if flag:
+                out[name] = self.keep**-2
+            elif unseen and self.kept:
+                out[name] = missing_inflation(self.keep, m, w, unseen)
+            else:
+                out[name] = 1 + 12 * mean_variance(w / m, self.keep)
         return out
 
     def decoders(self, spread: float = EVEN) -> dict[str, Decoders]:

@@ -27,11 +27,13 @@ that the product has a second minimum where the window vanishes and kappa is del
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.noise.cost import GONE, missing_moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +42,6 @@ _HOPELESS = 1e-60  # a probability
 _NARROWEST, _WIDEST = -9.0, 2.0  # logs of widths
 _GRID = 44  # steps of 0.25 between them; each minimum is wider than that
 _SPARSEST, _SHARES = 0.02, 25  # least share of a window that is for missing values alone, and how many are tried
-_OFF_MIDDLE = 0.15  # widths: how far a mean lies from the middle of the bounds, where sharing places costs
-_GONE = 0.1  # share of values that are missing; the rule hardly depends on it
 _MODEL = 4  # columns of the largest model that the rule has in mind
 
 
@@ -84,6 +84,7 @@ def second_variance(c: float, keep: float, dim: int) -> float:
     return decoded - c**2 / 6 * (second - shift) / keep + (c**2 / 12) ** 2 - 1 / 80
 
 
+@lru_cache(maxsize=1024)  # columns of one kind have a window each, of the same width
 def best_window(size: Size, epsilon: float, delta: float = 0.0, *, shared: bool = True) -> float:
     """Return the window's width c, in widths of a column, by the rule above.
 
@@ -147,13 +148,11 @@ def cost_with_missing(c: float, alone: float, size: Size, epsilon: float, delta:
     if keep_probability(c, size, epsilon, alone=alone) < _HOPELESS:
         return 1e6 - math.log(c)
     keep = keep_probability(c, size, epsilon, delta, alone=alone)
-    s, square = alone * c, _OFF_MIDDLE**2
+    s = alone * c
     n, beyond = 1 + c + s, (c - s) ** 2 / s
     seen, plain = (1 + c**2) / 12, (1 + c) ** 2 / 12
-    drawn, constant = ((1 + c) * (plain + square) + square * beyond) / n, (1 + c + beyond) / n
-    gone = square * beyond / c + (1 - alone) * ((c - s) ** 2 / 12 + square)
-    kept = (1 - _GONE) * seen + _GONE * gone
-    held = (1 - _GONE) + _GONE * (beyond / c + 1 - alone)  # of 1, kept
+    (kept, drawn), constant = missing_moments(c, s), (1 + c + beyond) / n
+    held = (1 - GONE) + GONE * (beyond / c + 1 - alone)  # of 1, kept
 
     def variance(nullable: int, model: int) -> float:
         """Return that of a product of up to two columns in a model, `nullable` of which may be missing."""

@@ -73,6 +73,7 @@ def precision(
     theta: Array,
     *,
     fits: int = FITS,
+    rows: int = PEOPLE,
     seed: int = 0,
     simulate: bool = False,
 ) -> Precision:
@@ -88,6 +89,8 @@ def precision(
         Coefficients of the population.
     fits : int
         Simulated releases, if there is no closed form.
+    rows : int
+        Simulated people of each, or as many as there are records; more if most fits fail.
     seed : int
     simulate : bool
         True to simulate even if there is a closed form.
@@ -96,7 +99,7 @@ def precision(
     if found is not None:
         cov, error = found
         return Precision(np.sqrt(np.diag(cov) / records), error, THEORY)
-    rows = min(records, PEOPLE)
+    rows = min(records, rows)
     while True:
         got = [standard_errors(refit(people, mechanism, rows, [seed, k]), theta.size) for k in range(fits)]
         weak = float(np.mean([state == Outcome.WEAK for _, state in got]))

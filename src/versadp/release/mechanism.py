@@ -228,6 +228,8 @@ class Mechanism:
             raise ParameterError(f"there is no version {version} of a mechanism")
         if version < 4 and self._schema.rows_per_person > 1:
             raise ParameterError("several rows per person need a mechanism of version 4", hint="leave it in version 4")
+        if version < 4 and (self._schema.bounds is not None or self._schema.as_declared() is not self._schema):
+            raise ParameterError("learnt bounds need a mechanism of version 4", hint="leave it in version 4")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version < 4 and any("missing" in spec.to_dict() for spec in noise.values()):
             raise ParameterError("places of missing values need a mechanism of version 4", hint="leave it in version 4")
@@ -366,6 +368,8 @@ class Mechanism:
             Some people have more rows than are kept.
         UselessWarning
             Under calibrated noise so many records tell no mean of any column within a tenth of its range.
+        DeltaWarning
+            The target's delta is at least one over the number of people.
         """
         from versadp.engine import as_engine, nearby
         from versadp.noise.words import check_key, fresh_key, keystream
@@ -374,7 +378,7 @@ class Mechanism:
         from versadp.release.path.rows import check_keep, kept, row_versions
         from versadp.release.path.table import build_frame, read_table, released_columns, survey, warn_outside
         from versadp.release.release import Release
-        from versadp.release.target.usefulness import warn_useless
+        from versadp.release.target.usefulness import warn_delta, warn_useless
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
@@ -389,6 +393,7 @@ class Mechanism:
         order.check(self)
         if self._target is not None:  # noise by hand is for those who know what they do
             warn_useless(self, table.rows)
+            warn_delta(self._target, table.rows // self._schema.rows_per_person)  # people, at least
         warn_outside(survey(table, self._schema))
         stream = keystream(secret, self.parameters)
         rows = row_versions(self, table, secret)

@@ -13,6 +13,7 @@ from versadp.errors import SchemaError, near
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+OTHER = "other"  # what rare levels are released as once they are merged
 Level = str | int | bool
 Nullable = bool | Literal["public"]
 
@@ -32,6 +33,8 @@ class Bounded:
     nullable : bool or "public"
         Whether values may be missing. With True it is private who is missing: one more value that noise hides, inside
         the column's own guarantee. With "public" it is released as it is, and protected by nothing.
+    declared : tuple of float, optional
+        The wider bounds that people promised, where `lower` and `upper` were learnt inside them (`fit_bounds`).
 
     Examples
     --------
@@ -41,12 +44,15 @@ class Bounded:
     72
     >>> Bounded(0, 5e5, nullable=True)
     Bounded(lower=0.0, upper=500000.0, nullable=True)
+    >>> Bounded(3_000, 98_000, declared=(0, 5e5)).to_dict()
+    {'type': 'bounded', 'lower': 0.0, 'upper': 500000.0, 'effective': [3000.0, 98000.0]}
     """
 
     lower: float
     upper: float
     step: float | None = None
     nullable: Nullable = False
+    declared: Any = None
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -73,6 +79,20 @@ class Bounded:
                 raise SchemaError("step must divide the width upper - lower", hint="e.g. Bounded(18, 90, step=1)")
             object.__setattr__(self, "step", step)
         _check_nullable(self.nullable)
+        if self.declared is not None:
+            self._check_declared()
+
+    def _check_declared(self) -> None:
+        """Hold the declared bounds to be bounds, around the effective ones, which lie on the same steps."""
+        hint = "effective bounds lie inside the declared ones, on the same steps"
+        if not isinstance(self.declared, tuple | list) or len(self.declared) != 2:
+            raise SchemaError("declared must be a pair: lower and upper", hint=hint)
+        outer = Bounded(self.declared[0], self.declared[1], self.step)
+        offset = 0.0 if self.step is None else (self.lower - outer.lower) / self.step
+        if not outer.lower <= self.lower < self.upper <= outer.upper or abs(offset - round(offset)) > 1e-6:
+            raise SchemaError("the declared bounds do not hold the effective ones", hint=hint)
+        pair = (outer.lower, outer.upper)
+        object.__setattr__(self, "declared", None if pair == (self.lower, self.upper) else pair)
 
     def __repr__(self) -> str:
         return _shown(self)
@@ -89,7 +109,11 @@ class Bounded:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as it stands in TOML and in a manifest."""
-        return {"type": "bounded", **_given(self)}
+        entry = {"type": "bounded", **_given(self)}
+        pair = entry.pop("declared", None)
+        if pair is not None:
+            entry |= {"lower": pair[0], "upper": pair[1], "effective": [self.lower, self.upper]}
+        return entry
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -105,11 +129,13 @@ class Dates(Bounded):
         The first and the last date; text is as in "1990-01-31".
     nullable : bool or "public"
         Whether values may be missing, as for `Bounded`.
+    declared : tuple of str or date, optional
+        The wider bounds that people promised, as for `Bounded`.
 
     Attributes
     ----------
     first : date
-        Day 0.
+        Day 0, the lower one.
 
     Examples
     --------
@@ -120,7 +146,9 @@ class Dates(Bounded):
 
     first: date = date.min
 
-    def __init__(self, lower: str | date, upper: str | date, *, nullable: Nullable = False) -> None:
+    def __init__(
+        self, lower: str | date, upper: str | date, *, nullable: Nullable = False, declared: Any = None
+    ) -> None:
         first, last = _date("lower", lower), _date("upper", upper)
         if first >= last:
             raise SchemaError(
@@ -128,17 +156,37 @@ class Dates(Bounded):
             )
         object.__setattr__(self, "first", first)
         Bounded.__init__(self, 0.0, float((last - first).days), 1.0, nullable)
+        if declared is not None:
+            self._check_declared_dates(declared, first, last)
+
+    def _check_declared_dates(self, declared: Any, first: date, last: date) -> None:
+        """Hold the declared dates to be bounds around the effective ones."""
+        if not isinstance(declared, tuple | list) or len(declared) != 2:
+            raise SchemaError("declared must be a pair: the first and the last date")
+        low, high = _date("lower", declared[0]), _date("upper", declared[1])
+        if not low <= first < last <= high:
+            raise SchemaError(
+                "the declared bounds do not hold the effective ones", hint="effective bounds lie inside the declared"
+            )
+        object.__setattr__(self, "declared", None if (low, high) == (first, last) else (str(low), str(high)))
 
     def __repr__(self) -> str:
-        entry = self.to_dict()
+        lower, upper = self.ends
         nullable = f", nullable={self.nullable!r}" if self.nullable else ""
-        return f"Dates({entry['lower']!r}, {entry['upper']!r}{nullable})"
+        declared = f", declared={self.declared!r}" if self.declared else ""
+        return f"Dates({lower!r}, {upper!r}{nullable}{declared})"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The first and the last date."""
+        return str(self.first), str(self.first + timedelta(days=self.upper))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as it stands in TOML and in a manifest."""
-        last = self.first + timedelta(days=self.upper)
+        lower, upper = self.declared or self.ends
         nullable = {"nullable": self.nullable} if self.nullable else {}
-        return {"type": "dates", "lower": str(self.first), "upper": str(last), **nullable}
+        effective = {"effective": list(self.ends)} if self.declared else {}
+        return {"type": "dates", "lower": lower, "upper": upper, **nullable, **effective}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +199,9 @@ class Categorical:
     nullable : bool or "public"
         Whether values may be missing, as for `Bounded`: with True missing is one more level. In text that may be
         missing, nothing at all ("") is missing too unless it is a level.
+    merged : list, optional
+        Declared levels, of text, that are released as "other", the last of `levels` (`fit_bounds`). If "other" was
+        declared itself, it is one of them.
 
     Examples
     --------
@@ -158,10 +209,13 @@ class Categorical:
     Categorical(levels=('north', 'south'))
     >>> Categorical(["north", "south"], nullable=True).outcomes
     3
+    >>> Categorical(["north", "other"], merged=["east", "west"]).to_dict()
+    {'type': 'categorical', 'levels': ['north', 'east', 'west'], 'merged': ['east', 'west']}
     """
 
     levels: Sequence[Level]
     nullable: Nullable = False
+    merged: Sequence[Level] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.levels, str | bytes) or not isinstance(self.levels, list | tuple):
@@ -182,9 +236,28 @@ class Categorical:
             raise SchemaError("whole-number levels must fit into 64 bits", hint="write them as text")
         object.__setattr__(self, "levels", levels)
         _check_nullable(self.nullable)
+        self._check_merged()
+
+    def _check_merged(self) -> None:
+        """Hold merged levels to be texts beside the others, with "other" in their place."""
+        if isinstance(self.merged, str | bytes) or not isinstance(self.merged, list | tuple):
+            raise SchemaError("merged must be a list of levels")
+        merged = tuple(self.merged)
+        texts = len(set(merged)) == len(merged) and all(isinstance(level, str) for level in merged)
+        if merged and not (texts and self.levels[-1] == OTHER and not set(merged) & set(self.levels[:-1])):
+            raise SchemaError(
+                f"merged levels are text, differ from those that stay, and {OTHER!r}, the last level, stands for them",
+                hint='e.g. Categorical(["north", "other"], merged=["east", "west"])',
+            )
+        object.__setattr__(self, "merged", merged)
 
     def __repr__(self) -> str:
         return _shown(self)
+
+    @property
+    def declared_levels(self) -> tuple[Level, ...]:
+        """The levels that a table may hold: with those that are merged, in place of "other"."""
+        return (*self.levels[:-1], *self.merged) if self.merged else tuple(self.levels)
 
     @property
     def outcomes(self) -> int:
@@ -193,7 +266,8 @@ class Categorical:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as it stands in TOML and in a manifest."""
-        return {"type": "categorical", **_given(self), "levels": list(self.levels)}
+        entry = {"type": "categorical", **_given(self), "levels": list(self.declared_levels)}
+        return entry | ({"merged": list(self.merged)} if self.merged else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +303,9 @@ class Omitted:
 
 Column = Bounded | Categorical | Public
 _FIELDS: dict[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = {  # needed, and allowed beside
-    "bounded": (Bounded, ("lower", "upper"), ("step", "nullable")),
-    "dates": (Dates, ("lower", "upper"), ("nullable",)),
-    "categorical": (Categorical, ("levels",), ("nullable",)),
+    "bounded": (Bounded, ("lower", "upper"), ("step", "nullable", "effective")),
+    "dates": (Dates, ("lower", "upper"), ("nullable", "effective")),
+    "categorical": (Categorical, ("levels",), ("nullable", "merged")),
     "public": (Public, (), ()),
     "omitted": (Omitted, (), ()),
 }
@@ -271,7 +345,7 @@ def _check_nullable(value: object) -> None:
 def _given(column: Bounded | Categorical) -> dict[str, Any]:
     """Return what a column declares, without what is left at its default."""
     values = {field.name: getattr(column, field.name) for field in fields(column)}
-    return {name: value for name, value in values.items() if value is not None and value is not False}
+    return {name: value for name, value in values.items() if value is not None and value is not False and value != ()}
 
 
 def _shown(column: Bounded | Categorical) -> str:
@@ -295,7 +369,30 @@ def column_from_dict(name: str, entry: dict[str, Any]) -> Column | Omitted:
             hint=f"it needs just: {', '.join(needed) or 'nothing more'}{beside}",
         )
     try:
-        column: Column | Omitted = make(**entry)
+        column: Column | Omitted = make(**_as_declared(entry))
     except SchemaError as problem:
         raise SchemaError(f"column {name!r}: {problem.message}", hint=problem.hint) from None
     return column
+
+
+def _as_declared(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of a schema file as arguments of its column: there the declared bounds and levels come first.
+
+    Examples
+    --------
+    >>> _as_declared({"lower": 0, "upper": 9, "effective": [2, 4]})
+    {'lower': 2, 'upper': 4, 'declared': (0, 9)}
+    """
+    out = {key: value for key, value in entry.items() if key not in {"effective", "merged"}}
+    pair, merged = entry.get("effective"), entry.get("merged")
+    if pair is not None:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise SchemaError("effective must be a pair: lower and upper", hint="e.g. effective = [3000, 98000]")
+        out |= {"lower": pair[0], "upper": pair[1], "declared": (entry["lower"], entry["upper"])}
+    if merged is not None:
+        levels = entry["levels"]
+        if not isinstance(merged, list) or not isinstance(levels, list) or not all(each in levels for each in merged):
+            raise SchemaError("merged must be a list of declared levels")
+        if merged:
+            out |= {"levels": [each for each in levels if each not in merged] + [OTHER], "merged": merged}
+    return out

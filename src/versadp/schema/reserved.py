@@ -11,11 +11,10 @@ from typing import Any
 from versadp.errors import SchemaError
 
 COLUMNS: dict[str, dict[str, Any]] = {
-    "bounded": {"spacing": "linear", "effective": None},
-    "dates": {"effective": None},
-    "categorical": {"merged": None},
+    "bounded": {"spacing": "linear"},
     "public": {"lower": None, "upper": None, "levels": None},
 }
+SINCE_4 = {"effective", "merged"}  # fields of columns that came with version 4
 
 
 def without_reserved(data: Any) -> Any:
@@ -40,9 +39,12 @@ def without_reserved(data: Any) -> Any:
 
 def refuse_reserved(data: Any) -> None:
     """Raise if a schema of a mechanism of version 1 to 3 has fields that came with version 4."""
-    if without_reserved(data) != data or "rows_per_person" in data:
+    columns = data.get("columns") if isinstance(data, Mapping) else None
+    entries = columns.values() if isinstance(columns, Mapping) else columns if isinstance(columns, list) else ()
+    newer = any(isinstance(entry, Mapping) and SINCE_4 & set(entry) for entry in entries)
+    if newer or without_reserved(data) != data or {"rows_per_person", "bounds"} & set(data):
         raise SchemaError(
-            "a schema of a mechanism before version 4 has no reserved fields and no rows_per_person",
+            "a schema of a mechanism before version 4 has no reserved fields, no rows_per_person and no learnt bounds",
             hint="leave them out",
         )
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from versadp import inputs
 from versadp.errors import SchemaError
-from versadp.schema.columns import Bounded, Categorical, Column, Omitted, Public, column_from_dict
+from versadp.schema.columns import Bounded, Categorical, Column, Dates, Omitted, Public, column_from_dict
+from versadp.schema.learnt import LearntBounds
 from versadp.schema.reserved import without_reserved
 
 _EXAMPLE = 'e.g. [columns.age], and below it type = "bounded", lower = 18, upper = 90, each on a line of its own'
@@ -37,6 +38,8 @@ class Schema:
     population : str, optional
         A name for the people of the table: whoever releases files has one ledger for each population. It is not part
         of what is released, and schemas that differ in it are equal.
+    bounds : LearntBounds, optional
+        How bounds inside the declared ones were learnt; `fit_bounds` fills it in.
 
     Examples
     --------
@@ -60,12 +63,13 @@ class Schema:
     <BLANKLINE>
     """
 
-    __slots__ = ("_columns", "_id", "_omitted", "_population", "_rows_per_person")
+    __slots__ = ("_bounds", "_columns", "_id", "_omitted", "_population", "_rows_per_person")
     _columns: Mapping[str, Column]
     _omitted: tuple[str, ...]
     _id: str | None
     _population: str | None
     _rows_per_person: int
+    _bounds: LearntBounds | None
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Schema:
         *,
         rows_per_person: int = 1,
         population: str | None = None,
+        bounds: LearntBounds | None = None,
     ) -> None:
         if not isinstance(columns, Mapping) or all(isinstance(column, Omitted) for column in columns.values()):
             raise SchemaError("a schema needs at least one column", hint='e.g. Schema({"age": Bounded(18, 90)})')
@@ -97,6 +102,7 @@ class Schema:
         object.__setattr__(self, "_id", id)
         object.__setattr__(self, "_rows_per_person", _check_rows(rows_per_person, id))
         object.__setattr__(self, "_population", None if population is None else check_population(population))
+        object.__setattr__(self, "_bounds", _check_learnt(bounds, released))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Schema cannot be changed; make a new one to set {name!r}")
@@ -128,6 +134,11 @@ class Schema:
     def population(self) -> str | None:
         """Name of the population that the people belong to, or None."""
         return self._population
+
+    @property
+    def bounds(self) -> LearntBounds | None:
+        """How bounds inside the declared ones were learnt, or None if they were not."""
+        return self._bounds
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -162,18 +173,19 @@ class Schema:
         if not isinstance(other, Schema):
             return NotImplemented
         same = self._id == other._id and self._rows_per_person == other._rows_per_person
+        same = same and self._bounds == other._bounds
         return same and list(self._declared.items()) == list(other._declared.items())
 
     def __hash__(self) -> int:
-        return hash((tuple(self._declared.items()), self._id, self._rows_per_person))
+        return hash((tuple(self._declared.items()), self._id, self._rows_per_person, self._bounds))
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name!r}: {column!r}" for name, column in self._declared.items())
         given = "".join(f", {name}={value!r}" for name, value in self._head().items())
-        return f"Schema({{{inner}}}{given})"
+        return f"Schema({{{inner}}}{given}{'' if self._bounds is None else f', bounds={self._bounds!r}'})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (self._declared, self._id, self._population, self._rows_per_person))
+        return (_rebuild, (self._declared, self._id, self._population, self._rows_per_person, self._bounds))
 
     def _head(self) -> dict[str, Any]:
         """Return what is declared beside columns, without what has its neutral value."""
@@ -183,18 +195,33 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and lists, as they stand in TOML and in a manifest."""
         # a list keeps the order of columns through every JSON reader
-        return self._head() | {
-            "columns": [{"name": name, **column.to_dict()} for name, column in self._declared.items()]
-        }
+        learnt = {} if self._bounds is None else {"bounds": self._bounds.to_dict()}
+        columns = [{"name": name, **column.to_dict()} for name, column in self._declared.items()]
+        return self._head() | {"columns": columns} | learnt
+
+    def with_columns(self, columns: Mapping[str, Column], bounds: LearntBounds | None) -> Schema:
+        """Return the schema with some columns replaced, and what is said of learnt bounds."""
+        return _rebuild(self._declared | dict(columns), self._id, self._population, self._rows_per_person, bounds)
+
+    def as_declared(self) -> Schema:
+        """Return the schema with the declared bounds and levels; what was spent on others stays said.
+
+        Examples
+        --------
+        >>> Schema({"income": Bounded(3_000, 98_000, declared=(0, 5e5))}).as_declared()
+        Schema({'income': Bounded(lower=0.0, upper=500000.0)})
+        """
+        wide = {name: _widest(column) for name, column in self._columns.items()}
+        return self if wide == dict(self._columns) else self.with_columns(wide, self._bounds)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Read what `to_dict` wrote, or the same with a table of columns as in TOML."""
         data = without_reserved(data)
-        known = {"id", "rows_per_person", "columns"}
+        known = {"id", "rows_per_person", "columns", "bounds"}
         if not isinstance(data, Mapping) or not set(data) <= known or "columns" not in data:
             raise SchemaError(
-                "a schema has 'columns' and perhaps 'id' and 'rows_per_person', nothing else", hint=_EXAMPLE
+                "a schema has 'columns' and perhaps 'id', 'rows_per_person' and 'bounds', nothing else", hint=_EXAMPLE
             )
         entries = data["columns"]
         if isinstance(entries, Mapping):
@@ -207,7 +234,8 @@ class Schema:
             if name in columns:
                 raise SchemaError(f"column {name!r} is declared twice", hint="keep one of them")
             columns[name] = column_from_dict(name, {k: v for k, v in entry.items() if k != "name"})
-        return cls(columns, id=data.get("id"), rows_per_person=data.get("rows_per_person", 1))
+        learnt = None if data.get("bounds") is None else LearntBounds.from_dict(data["bounds"])
+        return cls(columns, id=data.get("id"), rows_per_person=data.get("rows_per_person", 1), bounds=learnt)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Schema:
@@ -236,7 +264,8 @@ class Schema:
             raise SchemaError(f"the schema is not valid TOML: {problem}", hint=_EXAMPLE) from None
         population = data.pop("population", None)  # for whoever releases files; a manifest has none
         schema = cls.from_dict(data)
-        return _rebuild(schema._declared, schema.id, population, schema.rows_per_person)  # noqa: SLF001 - of the same class
+        rest = schema.id, population, schema.rows_per_person, schema.bounds
+        return _rebuild(schema._declared, *rest)  # noqa: SLF001 - of the same class
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the text of a schema file, and write it to `path` if one is given."""
@@ -245,6 +274,8 @@ class Schema:
         for name, column in self._declared.items():
             lines = [f"{key} = {_toml(value)}" for key, value in column.to_dict().items()]
             parts.append("\n".join([f"[columns.{_toml(name)}]", *lines, ""]))
+        if self._bounds is not None:
+            parts.append("\n".join(_tables("bounds", self._bounds.to_dict())))
         text = "\n".join(parts)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -266,8 +297,54 @@ def check_population(name: object) -> str:
     return name
 
 
-def _rebuild(columns: Mapping[str, Column | Omitted], id_: str | None, population: str | None, rows: int = 1) -> Schema:
-    return Schema(columns, id_, rows_per_person=rows, population=population)
+def _rebuild(
+    columns: Mapping[str, Column | Omitted],
+    id_: str | None,
+    population: str | None,
+    rows: int = 1,
+    bounds: LearntBounds | None = None,
+) -> Schema:
+    return Schema(columns, id_, rows_per_person=rows, population=population, bounds=bounds)
+
+
+def _check_learnt(bounds: object, columns: Mapping[str, Column]) -> LearntBounds | None:
+    """Return what is said of learnt bounds, if it is about private columns of the schema."""
+    if bounds is None:
+        return None
+    if not isinstance(bounds, LearntBounds):
+        raise SchemaError("bounds says how bounds were learnt", hint="fit_bounds fills it in")
+    for name in {*bounds.levels, *bounds.clipped}:
+        if not isinstance(columns.get(name), Bounded | Categorical):
+            raise SchemaError(f"bounds of {name!r} cannot have been learnt: it is no private column")
+    return bounds
+
+
+def _widest(column: Column) -> Column:
+    """Return a column with its declared bounds or levels."""
+    if isinstance(column, Categorical) and column.merged:
+        return Categorical(column.declared_levels, column.nullable)
+    if not isinstance(column, Bounded) or column.declared is None:
+        return column
+    if isinstance(column, Dates):
+        return Dates(*column.declared, nullable=column.nullable)
+    low, high = column.declared
+    return Bounded(low, high, column.step, column.nullable)
+
+
+def _tables(name: str, entry: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a TOML table and of the tables inside it.
+
+    Examples
+    --------
+    >>> _tables("bounds", {"scale": 92.0, "levels": {"age": 3}})
+    ['[bounds]', '"scale" = 92.0', '', '[bounds.levels]', '"age" = 3', '']
+    """
+    inner = {key: value for key, value in entry.items() if isinstance(value, Mapping)}
+    lines = [f"{_toml(key)} = {_toml(value)}" for key, value in entry.items() if key not in inner]
+    out = [f"[{name}]", *lines, ""]
+    for key, value in inner.items():
+        out += _tables(f"{name}.{key}", value)
+    return out
 
 
 def _check_rows(rows: object, id_: str | None) -> int:

@@ -92,7 +92,7 @@ def notes_on(state: State, history: History) -> tuple[str, ...]:
     if versions == 1:
         return ()
     edition = as_edition(state.ledger, history, 1)
-    together = edition.privacy(units_of(history.begin.noise.schema)[0])
+    together = edition.privacy(units_of(history.noise.schema)[0])
     pairs = ", ".join(f"({epsilon:g}, {rounded_up(float(together.delta(epsilon)))})" for epsilon in EPSILONS)
     holds = f"{history.begin.out} holds up to {versions} versions of a person, and its manifest states one's guarantee"
     return (f"{holds}; all of them together guarantee (epsilon, delta): {pairs}",)

@@ -151,7 +151,7 @@ def append_file(
         if again == "charge" and (running is None or running.begin.again != "charge"):
             terms = Terms(
                 history.begin.charge,
-                history.is_sorted or history.begin.noise.version == 1,  # which knew of no order
+                history.is_sorted or history.noise.version == 1,  # which knew of no order
                 restart=restart,
                 without_missing_people=without_missing_people,
                 keep_rows=keep_rows,
@@ -160,8 +160,8 @@ def append_file(
         if running is None:
             begin_append(opened, history.name, _own_charge(history) if accept_weaker else None, keep_rows)
         number = len(opened.ledger.histories[history.name].intakes) - 1
-        feed = feed.keeping(keep_rows, history.begin.noise, opened, history)
-        run = Run(opened, feed, history.begin.noise, history.name, number, accept_weaker)
+        feed = feed.keeping(keep_rows, history.noise, opened, history)
+        run = Run(opened, feed, history.noise, history.name, number, accept_weaker)
         _refuse_other_rows(run, keep_rows)
         return _append(run, place, base)
 
@@ -178,7 +178,7 @@ def _refuse_other_rows(run: Run, keep_rows: int | None) -> None:
 
 def _own_charge(history: History) -> tuple[int, int] | None:
     """Return what is charged for people who may hide among fewer than a mechanism was calibrated for; None as ever."""
-    mechanism = history.begin.noise
+    mechanism = history.noise
     if mechanism.target is None or mechanism.target.shuffled is None:
         return None
     return charge_of(mechanism, alone=True)
@@ -205,7 +205,7 @@ def _newest(state: State, base: Path) -> tuple[History, Path]:
 
 def _edition(state: State, base: Path, feed: Feed, history: History, terms: Terms) -> Appended:
     """Make the people of a file the next edition, with the noise of the newest."""
-    mechanism = history.begin.noise.in_version(VERSION)
+    mechanism = history.noise.in_version(VERSION)
     if not keeps(mechanism, terms.charge):
         terms = replace(terms, charge=charge_of(mechanism))
     run = release_edition(state, base, feed, mechanism, terms)
@@ -237,7 +237,7 @@ def _result(run: Run, released: int, before: str) -> Appended:
 
 def _guarantee(state: State, history: History) -> str:
     """Return the guarantee of a release of the ledger, with the editions before it, in one line."""
-    return guarantee_line(history.begin.noise, history.order, editions_before(state.ledger, history))
+    return guarantee_line(history.noise, history.order, editions_before(state.ledger, history))
 
 
 def _move(state: State, scratch: Path, place: Path, intake: Intake) -> None:

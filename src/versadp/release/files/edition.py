@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import DataError, KeyMaterialError, ParameterError, ReleaseError
+from versadp.release.files.bounds_step import with_bounds
 from versadp.release.files.first_publication import finish
 from versadp.release.files.intake import Run
 from versadp.release.files.intent import begin, give_up
@@ -78,6 +79,7 @@ class Terms:
     metadata: Metadata | None = None
     sign: bool = False
     keep_rows: int | None = None
+    fit_bounds: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,14 @@ def release_edition(
             keep_rows=terms.keep_rows,
             metadata=terms.metadata or place.after.begin.said,
             edition_of=place.after.name,
+            fit_bounds=terms.fit_bounds,
         )
     else:
         refuse_key(state, begun, terms.key)
     mechanism = as_begun(begun, mechanism, shuffle=terms.shuffle, keep_rows=terms.keep_rows, metadata=terms.metadata)
-    run = Run(state, feed.keeping(terms.keep_rows, mechanism, state, begun), mechanism, begun.name, 0)
+    feed = feed.keeping(terms.keep_rows, mechanism, state, begun)
+    mechanism = with_bounds(state, begun.name, feed, mechanism, scratch_of(base, begun.name))
+    run = Run(state, feed, mechanism, begun.name, 0)
     sign = terms.sign or is_signed(edition_place(base, place.number - 1))
     finish(run, place.folder, base, sign=sign)
     return run
@@ -197,7 +202,7 @@ def _is_there(state: State, last: History, feed: Feed, mechanism: Mechanism, ter
     then, now = Pile(TAGGED, state.folder), Pile(TAGGED, state.folder)
     for _, rows in state.ledger.people({(last.name, intake.number) for intake in intakes}):
         then.add(rows[:, :TAGGED])
-    for rows in _people(state, last, feed, last.begin.noise):
+    for rows in _people(state, last, feed, last.noise):
         now.add(rows)
     return now.is_same(then)
 
@@ -207,7 +212,7 @@ def _refuse_missing(state: State, place: Place, feed: Feed, mechanism: Mechanism
     if allowed:
         return
     before = place.after
-    if before.begin.noise.version < VERSION:  # which knew ids as they were spelled
+    if before.noise.version < VERSION:  # which knew ids as they were spelled
         mechanism = mechanism.in_version(VERSION - 1)
     now, missing = Pile(TAGGED, state.folder), np.zeros(0, np.uint64)
     for rows in _people(state, before, feed, mechanism):

@@ -7,7 +7,6 @@ bytes. What was done already is asked of the ledger every time, and kept nowhere
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from versadp.noise.words import SLAB_ROWS, keystream
 from versadp.release.atomic_write import settle, sync_folder
 from versadp.release.files.intent import give_up
 from versadp.release.files.keep_rows import KeptRows
+from versadp.release.files.outside import values_outside, warn_more_outside
 from versadp.release.files.part import Job, Made, make_part
 from versadp.release.files.refusals import changed, lost, otherwise, too_weak
 from versadp.release.files.repartition import Screen, pieces, telling, unscreened
@@ -154,7 +154,8 @@ class Run:
             if self.intake.publish is None:
                 give_up(self.state, self.name, scratch.parent)
             raise
-        warn_outside(_outside(self.intake))
+        warn_outside(values_outside(self.intake))
+        warn_more_outside(self.history, self.intake)
         return alike.smallest(rows)
 
     def _made(self, job: Job, engine: Engine, *, empty: bool) -> Iterator[Made]:
@@ -315,11 +316,3 @@ def _manifest_in(scratch: Path) -> str | None:
         return read_manifest(scratch).digest
     except ReleaseError:
         return None
-
-
-def _outside(intake: Intake) -> dict[str, int]:
-    """Return how many values of each column lay outside its bounds, over all parts."""
-    outside: Counter[str] = Counter()
-    for part in intake.parts:
-        outside.update(part.outside)
-    return dict(outside)

@@ -34,6 +34,7 @@ def begin(
     metadata: Metadata | None = None,
     edition_of: str | None = None,
     keep_rows: int | None = None,
+    fit_bounds: bool = False,
 ) -> History:
     """Write key and intent to the disk, in this order; software and date are those of now, whenever it is done.
 
@@ -62,6 +63,7 @@ def begin(
             metadata=None if mechanism.version < VERSION else (metadata or NOTHING_SAID).begun(earlier).to_dict(),
             edition_of=edition_of,
             keep_rows=keep_rows,
+            fit_bounds=fit_bounds or None,
         )
     )
     return state.ledger.histories[name]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from versadp import inputs
 from versadp.errors import ParameterError, ReleaseError
 from versadp.noise.words import check_key
+from versadp.release.files.bounds_step import check_planned, with_bounds
 from versadp.release.files.charges import allowance, charge_of
 from versadp.release.files.edition import Terms, check_edition, check_place, release_edition
 from versadp.release.files.first_publication import finish
@@ -26,6 +27,7 @@ from versadp.release.ledger.state import State
 from versadp.release.path.order import KEPT, Order
 from versadp.release.path.rows import check_keep
 from versadp.release.release import Release, load
+from versadp.release.target.usefulness import warn_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +50,7 @@ def release_file(
     edition_of: str | Path | None = None,
     without_missing_people: bool = False,
     keep_rows: int | None = None,
+    fit_bounds: bool = False,
     state: str | Path | None = None,
     population: str | None = None,
     key: bytes | None = None,
@@ -87,6 +90,10 @@ def release_file(
     keep_rows : int, optional
         Keep at most so many rows of each person, no more than the schema's `rows_per_person`; the key chooses which,
         whatever stands in them. By default people with more rows than the schema allows are refused.
+    fit_bounds : bool
+        First learn the bounds of the columns from these records, as part of this release, its guarantee and its
+        charge. The mechanism is then calibrated on what `fit_bounds(None, schema, ...)` returns: the declared schema,
+        and what learning will cost. What is appended later keeps these bounds.
     state : str or Path, optional
         Where keys and ledger are kept. By default a folder of this user, under `$VERSADP_STATE`,
         `$XDG_STATE_HOME/versadp` or `~/.local/state/versadp`, with one ledger for each population: it knows who was
@@ -137,6 +144,7 @@ def release_file(
     ...     release_file(folder + "/people.parquet", folder + "/released", mech, state=folder + "/secret")
     <Release: 3 records, 1 column, on disk>
     """
+    fit_bounds = fit_bounds and check_planned(mechanism)
     _check_arguments(mechanism, state=state, population=population, key=key, again=again, keep_rows=keep_rows)
     check_place(out, edition_of)
     if edition_of is not None:
@@ -163,9 +171,9 @@ def release_file(
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
     with writing(), State(home, make=not follows, budget=limit) as opened:
         if follows:
-            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows)
+            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows, fit_bounds)
             release_edition(opened, place, feed, mechanism, terms)
-            return load(place)
+            return _warned(load(place), mechanism)
         history = find(opened, place)
         if history is not None and restart:
             history = give_up(opened, history.name, scratch_of(place, history.name))
@@ -183,13 +191,21 @@ def release_file(
                 order=order,
                 keep_rows=keep_rows,
                 metadata=metadata,
+                fit_bounds=fit_bounds,
             )
         else:
             refuse_key(opened, history, key)
         begun = as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows, metadata=metadata)
         feed = feed.keeping(keep_rows, begun, opened, history)
+        begun = with_bounds(opened, history.name, feed, begun, scratch_of(place, history.name))
         finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
-    return load(place)
+    return _warned(load(place), mechanism)
+
+
+def _warned(release: Release, mechanism: Mechanism) -> Release:
+    """Warn of a delta that gives some people away: how many there are is known once a file has been read."""
+    warn_delta(mechanism.target, len(release) // mechanism.schema.rows_per_person)
+    return release
 
 
 def _check_arguments(

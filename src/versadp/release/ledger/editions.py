@@ -50,7 +50,7 @@ def as_edition(ledger: Ledger, history: History, number: int) -> Edition:
     assert history.manifest is not None
     rows = sum(file.rows for file in history.files)
     versions = most_versions(ledger, history)
-    return Edition(number, rows, history.manifest, history.begin.noise, history.order, versions)
+    return Edition(number, rows, history.manifest, history.noise, history.order, versions)
 
 
 def most_versions(ledger: Ledger, history: History) -> int:

@@ -2,6 +2,7 @@
 
     create     the state folder was made
     begin      a release was begun (`Begin`), or records are being appended to one (`Append`)
+    bounds     the bounds of a release were learnt from its records
     part       a part was made; or, if records are sorted, a run of them
     sort       all runs are made, and it is counted how many records are alike in what is public
     output     a part was made of all runs
@@ -101,7 +102,8 @@ class Begin(ReleaseEntry):
 
     The order is "hash" if its records are sorted; None, as in older ledgers, if they stay as they come. `metadata` is
     what its manifests say of it, date and software among it; older ledgers have none. An edition names the release of
-    the edition before it. With `keep_rows` the key chose so many rows of each person who has more.
+    the edition before it. With `keep_rows` the key chose so many rows of each person who has more. With `fit_bounds`
+    the mechanism is on the declared bounds, and a `Bounds` entry follows.
     """
 
     kind = "begin"
@@ -115,6 +117,7 @@ class Begin(ReleaseEntry):
     metadata: dict[str, Any] | None = None
     edition_of: str | None = None
     keep_rows: int | None = None
+    fit_bounds: bool | None = None
 
     @property
     def said(self) -> Metadata:
@@ -130,6 +133,20 @@ class Begin(ReleaseEntry):
     def names_people(self) -> bool:
         """Whether the release has an id column, by which people are recognised."""
         return self.noise.schema.id is not None
+
+
+@dataclass(frozen=True)
+class Bounds(ReleaseEntry):
+    """Bounds were learnt: a keyed digest of the counts, and the mechanism on the effective bounds."""
+
+    kind = "bounds"
+    input: str
+    mechanism: dict[str, Any]
+
+    @property
+    def noise(self) -> Mechanism:
+        """The mechanism on the bounds that were learnt."""
+        return Mechanism.from_dict(self.mechanism)
 
 
 @dataclass(frozen=True)
@@ -204,7 +221,7 @@ class Finalize(ReleaseEntry):
     kind = "finalize"
 
 
-KINDS: tuple[type[Entry], ...] = (Create, Begin, Append, Part, Sort, Output, Publish, Done, Abandon, Finalize)
+KINDS: tuple[type[Entry], ...] = (Create, Begin, Bounds, Append, Part, Sort, Output, Publish, Done, Abandon, Finalize)
 
 
 def read_entry(text: str) -> Entry:

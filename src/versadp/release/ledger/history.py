@@ -13,6 +13,7 @@ from versadp.release.ledger.entries import (
     Abandon,
     Append,
     Begin,
+    Bounds,
     Done,
     Finalize,
     IntakeEntry,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from versadp.release.folder.part_file import PartFile
     from versadp.release.ledger.entries import Entry
+    from versadp.release.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,12 @@ class History:
     begin: Begin
     intakes: tuple[Intake, ...]
     final: bool = False
+    bounds: Bounds | None = None
+
+    @property
+    def noise(self) -> Mechanism:
+        """The mechanism of the released records: where bounds were learnt, on these."""
+        return self.begin.noise if self.bounds is None else self.bounds.noise
 
     @property
     def name(self) -> str:
@@ -147,6 +155,8 @@ class History:
         match entry:
             case Finalize():
                 return replace(self, final=True)
+            case Bounds() if self.bounds is None and self.begin.fit_bounds and not self.intakes[0].parts:
+                return replace(self, bounds=entry)
             case Append(intake=number) if number == len(self.intakes):
                 return replace(self, intakes=(*self.intakes, Intake(entry)))
             case IntakeEntry(intake=number) if number < len(self.intakes):

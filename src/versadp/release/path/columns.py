@@ -34,6 +34,7 @@ _TEXTS = (nw.String, nw.Categorical, nw.Enum)
 _LEVELS = {str: _TEXTS, int: _INTEGERS, bool: (nw.Boolean,)}
 _NULLABLE = (
     "declare in the schema that it may be missing: nullable=True, or nullable='public' if everybody may see where; "
+    "nullable=True adds 1 to 15% to standard errors of means in a window of epsilon 4 to 8, as `versadp plan` shows; "
     "rows that are left out show who is missing"
 )
 _SPELLED = {  # how dates are written as text, and the format that reads them
@@ -166,7 +167,9 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
     values = _arrow(series, arrow, name, nullable=nullable)
     if nullable and reads_blank_as_missing(column):
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
-    found = pc.index_in(values, value_set=pa.array(column.levels, type=values.type))
+    found = pc.index_in(values, value_set=pa.array(column.declared_levels, type=values.type))
+    if column.merged:
+        found = pc.min_element_wise(found, pa.scalar(len(column.levels) - 1, found.type), skip_nulls=False)
     wrong = found.null_count - values.null_count
     if wrong and not nullable and reads_blank_as_missing(column):
         refuse_missing(int(pc.sum(pc.equal(values, "")).as_py() or 0), name)

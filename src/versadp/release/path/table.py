@@ -258,7 +258,7 @@ def warn_outside(outside: dict[str, int]) -> None:
     if outside:
         counts = ", ".join(f"{name!r} {count}" for name, count in outside.items())
         warnings.warn(
-            f"values outside the declared bounds were moved to the nearest bound: {counts}. The release is about the "
+            f"values outside the bounds were moved to the nearest bound: {counts}. The release is about the "
             "clamped values. These counts are for the provider only: do not publish them.",
             ClampedWarning,
             stacklevel=find_stacklevel(),

@@ -2,6 +2,9 @@
 
 For a person with several rows it is the group bound of a record's (`privacy/layers/group.py`), shuffled or not.
 
+Where bounds were learnt from these records the blocks are composed with that step (`docs/theory/bounds.md`). What is
+claimed of them then depends on no block's lattice, which follows from the bounds: of a shuffle just their epsilons.
+
 Each block charges its sampler's error itself. A shuffled release guarantees more where the blocks keep or redraw, or
 are pure (`docs/theory/shuffle.md`); other noise is as in any order.
 """
@@ -12,7 +15,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from versadp import inputs, privacy
+from versadp.privacy.layers.chords import chords
 from versadp.privacy.layers.shuffle import LARGEST
+from versadp.release.bounds.law import bounds_privacy
 from versadp.release.target.person import PERSON, unit_of
 
 if TYPE_CHECKING:
@@ -29,19 +34,33 @@ def mechanism_privacy(
         return privacy.group(mechanism_privacy(mechanism, "record", shuffled), mechanism.schema.rows_per_person)
     if shuffled is not None:
         return _among_others(mechanism, unit, inputs.whole("shuffled", shuffled, 1))
-    guarantees = [block.guarantee(unit) for block in mechanism.blocks]
+    guarantees, spent = _guarantees(mechanism, unit), bounds_privacy(mechanism.schema.bounds, unit)
+    if unit != "attribute":
+        return privacy.compose(*guarantees, spent)
     # of one attribute the other blocks are the same for both neighbours, errors and all
-    return privacy.worst(*guarantees) if unit == "attribute" else privacy.compose(*guarantees)
+    return privacy.worst(*(privacy.compose(each, spent) for each in guarantees))
+
+
+def _guarantees(mechanism: Mechanism, unit: str) -> list[privacy.PrivacyProfile]:
+    """Return what the blocks guarantee, one by one; whatever the bounds are, if they are learnt."""
+    schema = mechanism.schema
+    if bounds_privacy(schema.bounds, unit).pure_epsilon == 0:
+        return [block.guarantee(unit) for block in mechanism.blocks]
+    columns = schema.as_declared().columns
+    return [block.guarantee_on_any({n: columns[n] for n in block.columns}, unit) for block in mechanism.blocks]
 
 
 def _among_others(mechanism: Mechanism, unit: str, n: int) -> privacy.PrivacyProfile:
     """Return the guarantee of n records in an order that tells nothing: the best that is proved."""
-    found = [block.blanket() for block in mechanism.blocks]
+    spent = bounds_privacy(mechanism.schema.bounds, unit)
+    found = [block.blanket() for block in mechanism.blocks] if spent.pure_epsilon == 0 else [None]
     blankets = [blanket for blanket in found if blanket is not None]
     if len(blankets) == len(found) and sum(blanket.epsilon for blanket in blankets) <= LARGEST:
         off = sum(blanket.off for blanket in blankets)
         return privacy.shuffled_blocks([blanket[:2] for blanket in blankets], n, unit=unit, exact_rate=off)
-    alone, record = mechanism_privacy(mechanism, unit), mechanism_privacy(mechanism, "record")
-    if record.delta_floor == 0 and record.pure_epsilon <= LARGEST:
-        return privacy.shuffled(alone.pure_epsilon, n, others=record.pure_epsilon)
-    return alone
+    record = privacy.compose(*_guarantees(mechanism, "record"))
+    if record.delta_floor or record.pure_epsilon > LARGEST:
+        return mechanism_privacy(mechanism, unit)
+    alone = privacy.worst(*_guarantees(mechanism, unit)) if unit == "attribute" else record
+    curve = privacy.shuffled(alone.pure_epsilon, n, others=record.pure_epsilon)
+    return curve if spent.pure_epsilon == 0 else privacy.compose(chords(curve), spent)

@@ -7,9 +7,11 @@ noise were twice as large, and a column that fills a small part of them is lost.
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from versadp.errors import InfeasibleError
+from versadp.noise import Window
 from versadp.noise.cost import EVEN, LEAST_T
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import decoders
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from versadp.release.mechanism import Mechanism
+    from versadp.schema import Nullable
 
+NARROWEST = 1e-9  # widths: the least standard deviation that is looked at
 LOST = 10.0  # times the standard error of raw data: a hundred times the records
 
 
@@ -62,6 +66,60 @@ def cost_of_columns(schema: Schema, target: Mapping[str, Any], *, unit: str) -> 
         figures = {"mean": costs.mean, "slope": costs.slope, "records for a mean": costs.mean**2}
         rows.append({"numeric columns": count} | figures)
     return rows
+
+
+def cost_of_missing(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """Return by how much each column's `nullable=True` multiplies standard errors of means, and of levels' shares.
+
+    Against the same column without it, all others and the windows' epsilon as they are. Of the values that are there,
+    with the assumptions of `noise.cost.missing_inflation`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of windows; other noise is passed over.
+
+    Returns
+    -------
+    list of dict
+        One row per column: its own mean, and the largest of the other columns'.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> mech = calibrate(Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5, nullable=True)}), epsilon=4)
+    >>> for row in cost_of_missing(mech):
+    ...     print(row["column"], round(row["its own mean"], 2), round(row["other means"], 2))
+    income 1.06 1.03
+    """
+    out = []
+    for block in mechanism.blocks:
+        columns = {name: mechanism.schema.columns[name] for name in block.columns}
+        hiding = [name for name, column in columns.items() if getattr(column, "nullable", False) is True]
+        if not hiding or not isinstance(block.spec, Window):
+            continue
+        anew = Window(block.spec.epsilon, delta=block.spec.delta)  # both by rule, as `calibrate` has them
+        now = anew.on(columns).inflation()
+        for name in hiding:
+            before = anew.on(columns | {name: declared_anew(columns[name])}).inflation()
+            times = {each: math.sqrt(now[each] / before[each]) for each in columns}
+            others = [value for each, value in times.items() if each != name]
+            out.append({"column": name, "its own mean": times[name], "other means": max(others, default=1.0)})
+    return out
+
+
+def declared_anew(column: Any, nullable: Nullable = False) -> Any:
+    """Return a column that says otherwise who may see that a value is missing.
+
+    Examples
+    --------
+    >>> from versadp import Bounded
+    >>> declared_anew(Bounded(0, 1, nullable=True)), declared_anew(Bounded(0, 1), True)
+    (Bounded(lower=0.0, upper=1.0), Bounded(lower=0.0, upper=1.0, nullable=True))
+    """
+    out = copy(column)
+    object.__setattr__(out, "nullable", nullable)
+    return out
 
 
 def _with(schema: Schema, count: int) -> Schema:
@@ -134,7 +192,9 @@ def _where(lost: Callable[[float], float]) -> float | None:
     """Return the least spread at which a function that falls is at most 1; None if it is above 1 at the largest."""
     if lost(EVEN) > 1:
         return None
-    low, high = 1e-9, EVEN
+    low, high = NARROWEST, EVEN
+    if lost(low) <= 1:
+        return 0.0
     for _ in range(60):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if lost(middle) > 1 else (low, middle)

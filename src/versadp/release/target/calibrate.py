@@ -32,11 +32,12 @@ from versadp.noise import Response, ResponseBlock
 from versadp.noise.settings import MIN_RATE
 from versadp.privacy import (
     compose,
-    identity,
     solve_parameter,
     target,
     zero_inflated,
 )
+from versadp.release.bounds.law import bounds_privacy, check_learnt_for
+from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.person import PERSON, row_target, unit_of
 from versadp.release.target.shift import ShiftProblem
@@ -164,25 +165,36 @@ def calibrate(
             hint='Schema({"age": Bounded(18, 90)}), or Schema.from_toml("schema.toml")',
         )
     unit = unit_of(schema, unit)
+    check_learnt_for(schema.bounds, goal, unit)
     if wide:
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
         made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
         return _warned(made, known, among)
     asked_for = replace(goal, unit=unit)
+    plan = schema.as_declared()
+    made = _laplace(plan, goal, asked_for, exact_rate)
+    return _warned(made if plan is schema else on_learnt_bounds(made, schema), known)
+
+
+def _laplace(schema: Schema, goal: Target, asked_for: Target, exact_rate: float | None) -> Mechanism:
+    """Return zero-inflated Laplace noise on numbers, and randomised response on categories, that meet a target."""
+    unit = asked_for.unit
+    assert unit is not None
     if unit == PERSON:
         goal = row_target(goal, schema.rows_per_person)
     rate = _exact_rate(goal, len(schema.numeric)) if exact_rate is None else exact_rate
     if unit == "attribute":
-        keep, ratio = {name: _attribute_keep(levels, goal) for name, levels in _levels(schema).items()}, None
+        spent = bounds_privacy(schema.bounds, unit)
+        keep, ratio = {name: _attribute_keep(levels, goal, spent) for name, levels in _levels(schema).items()}, None
     else:
         keep, ratio = _split(schema, goal, rate) if schema.categorical else ({}, None)
     if not schema.numeric:
-        return _warned(Mechanism(schema, keep=keep, target=asked_for), known)
+        return Mechanism(schema, keep=keep, target=asked_for)
     _refuse_floor(goal, rate)
     problem = _problem(schema, goal, unit, rate, keep)
     scale = problem.scale(problem.solve(_FINE, ratio))
     make = partial(Mechanism, schema, exact_rate=rate, keep=keep or None, target=asked_for)
-    return _warned(_settle(make, scale, asked_for, unit), known)
+    return _settle(make, scale, asked_for, unit)
 
 
 def _warned(mechanism: Mechanism, records: int | None, shuffled: int | None = None) -> Mechanism:
@@ -223,7 +235,7 @@ def _exact_rate(goal: Target, dim: int) -> float:
     return rate if rate >= MIN_RATE else 0.0
 
 
-def _attribute_keep(levels: int, goal: Target) -> float:
+def _attribute_keep(levels: int, goal: Target, spent: PrivacyProfile) -> float:
     """Return the largest keep with which one category meets the target.
 
     Without the sampler's error it would meet (epsilon, delta) up to `keep + (1 - keep)(1 - e^epsilon)/levels = delta`,
@@ -231,7 +243,7 @@ def _attribute_keep(levels: int, goal: Target) -> float:
     """
 
     def profile_of(keep: float) -> PrivacyProfile:
-        return ResponseBlock(("",), levels, keep).guarantee("attribute")
+        return compose(ResponseBlock(("",), levels, keep).guarantee("attribute"), spent)
 
     if goal.alpha is not None and goal.beta is not None:
         alpha, beta = goal.alpha, goal.beta
@@ -247,16 +259,16 @@ def _attribute_keep(levels: int, goal: Target) -> float:
 
 
 def _categories(schema: Schema, keep: dict[str, float]) -> PrivacyProfile:
-    """Return what the categories give away of a record."""
+    """Return what the categories give away of a record, and bounds that were learnt from it."""
     blocks = [Response(keep[name]).on({name: schema.columns[name]}) for name in schema.categorical]
-    return compose(*(block.guarantee("record") for block in blocks))
+    return compose(*(block.guarantee("record") for block in blocks), bounds_privacy(schema.bounds, "record"))
 
 
 def _problem(schema: Schema, goal: Target, unit: str, rate: float, keep: dict[str, float]) -> ShiftProblem:
     """Say what the numeric block must meet, given everything else."""
     dim = len(schema.numeric)
     if unit == "attribute":  # the other blocks are the same for both neighbours
-        return ShiftProblem(goal, dim, 1.0, rate, identity())
+        return ShiftProblem(goal, dim, 1.0, rate, bounds_privacy(schema.bounds, unit))
     return ShiftProblem(goal, dim, math.sqrt(dim), rate, _categories(schema, keep))
 
 

@@ -111,17 +111,18 @@ def layout_cost(mechanism: Mechanism) -> float:
     [1.64, 2.56]
     """
     state: dict[str, tuple[WindowBlock, float, float, float, float]] = {}
+    mean: dict[str, float] = {}
     for block in mechanism.blocks:
         assert isinstance(block, WindowBlock)
         if not block.kept:
             return math.inf
+        mean |= block.inflation()
         costs = block.decoders()
         for name in block.columns:
             kept, drawn = _moments(block, name)
             second = costs[name].second / (0.8 * EVEN**4) if name in costs else 0.0
             slope = costs[name].slope ** 2 if name in costs else block.keep**-2
             state[name] = (block, kept, drawn, second, slope)
-    mean = {n: (b.keep * kept + (1 - b.keep) * drawn) / b.keep**2 for n, (b, kept, drawn, _, _) in state.items()}
     total = 0.0
     for name, (block, kept, drawn, second, public) in state.items():
         slopes = [math.log(public)] if mechanism.schema.public or len(state) == 1 else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.privacy import target
-from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns
+from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns, cost_of_missing
 from versadp.release.target.calibrate import calibrate, variance_inflation
 from versadp.release.target.candidate import LAPLACE, Candidate, candidates
 from versadp.release.target.layouts import EACH, JOINT, Layout
@@ -56,6 +56,8 @@ class Plan:
         The layouts of windows that `calibrate` compared: each with its groups of columns and by how much its noise
         multiplies standard errors, as a geometric mean (`docs/theory/calibration.md`); None where there is no such
         layout.
+    missing : list of dict
+        What each `nullable=True` costs (`cost_of_missing`), under the default.
     """
 
     unit: str
@@ -69,6 +71,7 @@ class Plan:
     bounds: list[dict[str, Any]]
     warnings: list[str]
     layouts: list[dict[str, Any]] = field(default_factory=list)
+    missing: list[dict[str, Any]] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Mechanism:
         """Return a candidate's mechanism."""
@@ -93,6 +96,7 @@ class Plan:
             "bounds": self.bounds,
             "warnings": self.warnings,
             "layouts": self.layouts,
+            "missing": self.missing,
         }
 
     def table(self) -> list[dict[str, Any]]:
@@ -128,6 +132,9 @@ class Plan:
             parts.append(
                 f"What each numeric column more costs (standard errors, times raw):\n\n{fitted_table(self.columns)}"
             )
+        if self.missing:
+            words = "What each nullable=True costs (times the standard error without it, of the values that are there)"
+            parts.append(f"{words}:\n\n{fitted_table(self.missing)}")
         if self.bounds:
             words = "Bounds are the budget (standard errors, times raw; standard deviations in widths)"
             parts.append(f"{words}:\n\n{fitted_table(self.bounds)}")
@@ -195,7 +202,8 @@ def plan(
     if rows is not None and (why := useless(chosen, rows)):
         told.insert(0, f"Useless: {why}.\nWhat helps: {ADVICE}.")
     layouts = [_facts(each) for each in compared]
-    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told, layouts)
+    missing = cost_of_missing(chosen)
+    return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told, layouts, missing)
 
 
 def compared_layouts(schema: Schema, goal: Mapping[str, Any], unit: str, options: Mapping[str, Any]) -> list[Layout]:

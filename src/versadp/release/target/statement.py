@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
+from versadp.release.bounds.wording import bounds_words
 from versadp.release.path.order import KEPT
 from versadp.release.target.person import units_of
 
@@ -114,7 +115,7 @@ def privacy_statement(
     if others:
         rest = _count(len({edition, *(each.number for each in others)}) - 1, "other")
         lines.append(f"This is edition {edition}: the folder has {rest} of the same people, with noise of their own.")
-    lines += _neighbours_words(mechanism.schema)
+    lines += [*bounds_words(mechanism.schema), *_neighbours_words(mechanism.schema)]
     if mechanism.sampler_error:
         error = rounded_up(mechanism.sampler_error)
         lines.append(f"The sampler's distance from ideal noise, at most {error} a record, is included.")

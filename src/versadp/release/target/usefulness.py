@@ -84,7 +84,8 @@ def warn_delta(goal: Target | None, records: int | None) -> None:
         return
     given = goal.delta * records
     warnings.warn(
-        f"delta {goal.delta:g} among {records:,} records allows about {given:,.3g} people to be given away entirely\n"
+        f"delta {goal.delta:g} among {records:,} records allows about {given:,.0f} "
+        f"{'person' if round(given) == 1 else 'people'} to be given away entirely\n"
         f"  hint: a delta well below {1 / records:.2g}, such as {0.1 / records:.0e}",
         DeltaWarning,
         stacklevel=find_stacklevel(),

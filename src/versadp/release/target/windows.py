@@ -19,6 +19,8 @@ from versadp.noise import Spec, Window
 from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
 from versadp.privacy.curves.contour import rough_bounds
+from versadp.release.bounds.law import bounds_privacy
+from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
@@ -60,9 +62,12 @@ def windows(
     """
     if goal.epsilon is None or goal.delta is None:
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
+    plan = schema.as_declared()  # what learnt bounds show decides about lattices, and about nothing that is claimed
     if groups is not None:
-        return _made(schema, goal, unit, shuffled, groups, width=width)
-    return best_layout(compare_layouts(schema, goal, unit, shuffled, width=width, quick=True))
+        made = _made(plan, goal, unit, shuffled, groups, width=width)
+    else:
+        made = best_layout(compare_layouts(plan, goal, unit, shuffled, width=width, quick=True))
+    return made if plan is schema else on_learnt_bounds(made, schema)
 
 
 def compare_layouts(
@@ -94,8 +99,8 @@ def compare_layouts(
             else:
                 make = _maker(schema, goal, unit, shuffled, groups, width=width)
                 least = min((each.cost for each in found), default=math.inf)
-                if quick and layout_cost(make(_range(goal, make)[1])) > COMPARABLE * least:
-                    continue  # it costs more even with more epsilon than the shuffle can allow
+                if quick and _costs_more(make, goal, near, COMPARABLE * least):
+                    continue
                 near, mechanism = _roughly(make, goal, near)
         except (InfeasibleError, ParameterError) as refusal:
             found.append(Layout(name, groups, math.inf, refused=str(refusal)))
@@ -141,8 +146,25 @@ def _made(schema: Schema, goal: Target, unit: str, shuffled: int | None, groups:
         row = row_target(goal, schema.rows_per_person) if unit == PERSON else goal
         assert row.epsilon is not None
         assert row.delta is not None
-        return _settled(make, row.epsilon, row.delta)
+        spent = bounds_privacy(schema.bounds, "record" if unit == PERSON else unit)
+        if spent.pure_epsilon == 0:
+            return _settled(make, row.epsilon, row.delta)
+        if spent.pure_epsilon < row.epsilon:  # epsilons add
+            return _settled(make, (row.epsilon - spent.pure_epsilon) * (1 - 1e-12), row.delta)
+        return _beside_gaussian(make, row.epsilon)
     return _among_others(make, goal)
+
+
+def _beside_gaussian(make: Callable[..., Mechanism], most: float) -> Mechanism:
+    """Return pure windows that meet the target together with Gaussian noise, which takes all of delta."""
+    aim = make(most).target
+    assert aim is not None
+    assert aim.unit is not None
+    unit = aim.unit
+    found = solve_parameter(
+        lambda local: make(local).privacy(unit), aim, EPSILONS[0], most, tolerance=FINE, near=0.8 * most, within=ROUGH
+    )
+    return make(found)
 
 
 def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Mechanism:
@@ -154,6 +176,18 @@ def _settled(make: Callable[..., Mechanism], epsilon: float, delta: float) -> Me
     while aim.room(mechanism.privacy(aim.unit)) < 0 and less < 1:
         mechanism, less = make(epsilon, delta * (1 - less)), 4 * less
     return mechanism
+
+
+def _costs_more(make: Callable[[float], Mechanism], goal: Target, near: float | None, limit: float) -> bool:
+    """Return True if a layout costs more than `limit` even with more epsilon than the shuffle allows it.
+
+    A layout costs less the more epsilon it has, so that an epsilon that misses the target bounds its cost from below.
+    """
+    most = _range(goal, make)[1]
+    if near is None or layout_cost(make(most)) > limit:
+        return near is not None
+    tried = (near * (1 + NEAR) ** k for k in (1, 3))
+    return any(layout_cost(make(each)) > limit and _excess(make, goal, each) > 0 for each in tried if each < most)
 
 
 def _among_others(make: Callable[[float], Mechanism], goal: Target) -> Mechanism:
