@@ -100,6 +100,12 @@ def check_served(mechanism: Mechanism) -> None:
                 + ": one person's report is unchanged with the whole exact rate, which is delta"
                 * (block.spec.name == "zero-inflated"),
             )
+    for name, column in schema.columns.items():
+        if getattr(column, "declared", None) is not None or getattr(column, "merged", ()):
+            raise ParameterError(
+                f"device reports do not serve learnt bounds or merged levels, as in {name!r}",
+                hint="declare the bounds or levels themselves: a device knows no others",
+            )
     for name in schema.categorical:
         levels = getattr(schema.columns[name], "levels", ())
         if any(isinstance(level, int) and abs(level) > MOST_WHOLE for level in levels):
