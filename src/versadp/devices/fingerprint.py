@@ -100,12 +100,12 @@ def check_served(mechanism: Mechanism) -> None:
                 + ": one person's report is unchanged with the whole exact rate, which is delta"
                 * (block.spec.name == "zero-inflated"),
             )
-    for name, column in schema.columns.items():
-        if getattr(column, "declared", None) is not None or getattr(column, "merged", ()):
-            raise ParameterError(
-                f"device reports do not serve learnt bounds or merged levels, as in {name!r}",
-                hint="declare the bounds or levels themselves: a device knows no others",
-            )
+    columns = schema.columns.values()
+    if schema.bounds or any(getattr(column, "declared", None) or getattr(column, "merged", ()) for column in columns):
+        raise ParameterError(
+            "device reports do not serve learnt bounds and merged levels",
+            hint="make a schema with these bounds and levels as the declared ones",
+        )
     for name in schema.categorical:
         levels = getattr(schema.columns[name], "levels", ())
         if any(isinstance(level, int) and abs(level) > MOST_WHOLE for level in levels):
