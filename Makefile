@@ -11,10 +11,11 @@ demo: $(VENV)/.installed
 	@$(BIN)/versadp demo
 
 test: check
-	$(PYTEST) -rs --doctest-modules src tests
+	$(PYTEST) -q --doctest-modules src
+	$(PYTEST) -rs
 
 test-full: $(VENV)/.tested
-	$(PYTEST) -m "full and not slow"
+	$(PYTEST) -rs -m "full and not slow"
 
 test-slow: $(VENV)/.tested
 	$(PYTEST) -m slow
