@@ -136,3 +136,12 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     made = {page.stem for page in (DOCS / "examples").glob("plot_*.py")}
     assert made == {page.stem for page in (site / "_gallery").glob("plot_*.html")}
     assert len(list((site / "_images").glob("sphx_glr_plot_*_001.png"))) == len(made)
+
+
+def test_every_test_that_the_threat_model_names_is_there():
+    text = (DOCS / "security.md").read_text(encoding="utf-8")
+    sources = "\n".join(each.read_text(encoding="utf-8") for each in Path(__file__).parent.rglob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 60
+    assert not {name for name in named if f"def {name}(" not in sources}
+    assert all((DOCS.parent / path).exists() for path in re.findall(r"`(tests/[\w/.]+)`", text))

@@ -89,17 +89,18 @@ def cluster_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure
 def pass_rate(rows: int = 8_000_000, rounds: int = ROUNDS) -> Iterator[Figure]:
     """One pass of a fit over a release, against reading the same columns with pyarrow, on the same cores."""
     from versadp.estimation.moments import Task, of_lots
-    from versadp.fitting.fit import _Choice, estimate
+    from versadp.fitting.estimate import estimate
     from versadp.fitting.models import make_problem
+    from versadp.fitting.solver import SolverOptions
     from versadp.losses import as_loss
 
     with tempfile.TemporaryDirectory() as place:
         folder = _released(Path(place) / "released", rows)
         release, threads = vdp.load(folder), Pool("threads", cores())
         problem = make_problem(release, _FORMULA, as_loss("squared"), None, None, keeper=None)
-        found = estimate(problem, _Choice("efficient", None, 1, 0, threads), None)
-        assert found.asked is not None
-        family, theta = found.asked.family, found.fit.theta
+        found = estimate(problem, SolverOptions("efficient", None, 1, 0, threads))
+        assert found.diagnostics is not None
+        family, theta = found.diagnostics.family, found.fit.theta
         task = Task(family.forms, family.size, theta, np.ones((1, len(family.names))), hessian=True)
         passing = partial(of_lots, task.sums, family.forms, family.seed, problem.source)
         reading = partial(_read, folder, [*_COLUMNS, "y"])

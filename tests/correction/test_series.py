@@ -173,7 +173,7 @@ def test_series_that_are_too_far_off_are_refused(monkeypatch):
 
 def test_a_fit_that_leaves_its_series_is_no_estimate(monkeypatch):
     release, formula = released([1.0, -1.0], columns(8.0))
-    fitting = importlib.import_module("versadp.fitting.fit")
+    fitting = importlib.import_module("versadp.fitting.solver")
     assert vdp.fit(release, formula, loss="logistic").converged
     monkeypatch.setattr(fitting, "serves", lambda *_: False)
     assert vdp.fit(release, formula, loss="logistic").outcome == "diverged"

@@ -15,10 +15,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 import versadp as vdp
 from versadp.cli import main
+from versadp.describing.cumulative import cumulative
 from versadp.describing.layout import Layout
 from versadp.describing.one_pass import Firm, Lot, group_keys
 from versadp.errors import MissingExtraError, ParameterError
-from versadp.estimation.cumulative import cumulative
 from versadp.noise import Response, Window, ZeroInflated
 from versadp.schema import Bounded, Categorical, Dates, Public
 from versadp_tests.outputs import kept_outputs

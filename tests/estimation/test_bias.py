@@ -6,8 +6,8 @@ import pytest
 
 import versadp as vdp
 from versadp.errors import ParameterError
-from versadp.estimation.bias import bias
 from versadp.estimation.criterion import Combined
+from versadp.estimation.diagnostic_statistics import bias
 from versadp.estimation.moments import Family
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome

@@ -10,7 +10,7 @@ from scipy.stats import binom, norm
 import versadp as vdp
 from versadp.correction.points import Rows
 from versadp.errors import InsecureWarning
-from versadp.estimation.inversion import Steps
+from versadp.estimation.distribution import Steps
 from versadp.losses import Quantile
 from versadp_bench.coverage.regimes.hard import ROWS
 from versadp_bench.coverage.replication import Job, by_versadp, work

@@ -5,15 +5,14 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.estimation.criterion import Affine, ByPasses, Combined, criterion, distance, places
-from versadp.estimation.diagnostics import WITHIN, Asked, _best_within
+from versadp.estimation.criterion import Affine, ByPasses, Combined, Followed, criterion, distance, places
+from versadp.estimation.diagnostic_statistics import contrast_test, directions, following, strength
+from versadp.estimation.diagnostics import Diagnostics, _best_within
 from versadp.estimation.moments import Family
 from versadp.estimation.newton import Fit
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile_score import Followed
 from versadp.estimation.score_sets import ScoreSet, Space, quantile, scanned, score_set
-from versadp.estimation.specification import contrast_test, directions
-from versadp.estimation.strength import following, strength
+from versadp.estimation.thresholds import PLAUSIBLE_RANGE
 from versadp_tests.nowhere import Nowhere
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
@@ -256,13 +255,13 @@ class Growing(Affinely):
         return scores[:, None] * mix.sum(axis=1)[None, :, None], np.ones((1, 1))
 
 
-@pytest.mark.parametrize(("smooth", "expected"), [(True, 6.0 * np.exp(WITHIN * 0.1)), (False, 6.0)])
+@pytest.mark.parametrize(("smooth", "expected"), [(True, 6.0 * np.exp(PLAUSIBLE_RANGE * 0.1)), (False, 6.0)])
 def test_an_estimate_is_not_weak_for_being_large(smooth, expected):
     n = 3600
     v = np.where(np.arange(n) < n // 2, -1.0, 1.0)
     form = Growing(np.zeros((n, 1)), v[:, None, None])
     family = Family((form,), Nowhere(n), 1, vdp.engine.Serial(), 0)
-    asked = Asked(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1), smooth=smooth)
+    asked = Diagnostics(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1), smooth=smooth)
     here, along = np.array([np.log(10.0)]), np.array([[0.1]])  # a standard error of 0.1
     t = asked.strength(here, np.ones(1), along)
     assert t[0] == pytest.approx(6.0, rel=0.01)

@@ -12,9 +12,8 @@ import versadp as vdp
 from versadp.correction import Records
 from versadp.engine import Serial
 from versadp.errors import ParameterError
-from versadp.estimation import Asked, Family
+from versadp.estimation import Diagnostics, Family, sample_size_needed
 from versadp.fitting.choosing import few_points
-from versadp.fitting.failure import records_wanted
 from versadp.fitting.models import make_problem
 from versadp.fitting.source import MemorySource
 from versadp.losses import Check
@@ -129,13 +128,13 @@ class Bent:
 
 
 @pytest.mark.parametrize(("t", "wanted"), [(9.0, 4900.0), (-0.3, 1e6), (-50.0, np.inf)])
-def test_records_wanted_are_those_that_make_curvature_seven_errors(t, wanted):
+def test_sample_size_needed_are_those_that_make_curvature_seven_errors(t, wanted):
     # curvatures of 10,000 records, t errors from 0: 7 errors take (7/(t + 1))² times as many, for a mean an error above
     mean = t / 9999**0.5
     bends = np.tile([mean - 1, mean + 1], 5000)
     family = Family((Bent(bends),), MemorySource((Records(np.zeros((10_000, 1))),)), 1, Serial(), 0)
-    asked = Asked(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1))
-    assert records_wanted(asked, 10_000) == pytest.approx(wanted)
+    asked = Diagnostics(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1))
+    assert sample_size_needed(asked, 10_000) == pytest.approx(wanted)
 
 
 @pytest.mark.slow

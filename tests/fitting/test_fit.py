@@ -1,7 +1,5 @@
 """`fit`: agreement with other libraries without noise, laws, outcomes, bad input."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -186,8 +184,9 @@ def test_many_records_are_fitted_in_passes(monkeypatch):
     """The large-file path (random part first, batches not kept) agrees with the small one within its draws' noise."""
     rel = release("logistic", n=20_000)
     whole = vdp.fit(rel, FORMULA, loss="logistic")
-    monkeypatch.setattr(sys.modules["versadp.fitting.fit"], "SAMPLE_ROWS", 6000)
-    monkeypatch.setattr("versadp.fitting.source.KEPT_CELLS", 0)
+    for module in ("estimate", "solver"):
+        monkeypatch.setattr(f"versadp.fitting.{module}.SAMPLE_ROWS", 6000)
+    monkeypatch.setattr("versadp.fitting.source.KEPT_NUMBERS", 0)
     monkeypatch.setattr("versadp.estimation.moments.KEPT_NUMBERS", 0)
     for method in ("efficient", "analytic"):
         parts = vdp.fit(rel, FORMULA, loss="logistic", method=method)

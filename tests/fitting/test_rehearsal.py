@@ -9,11 +9,12 @@ from scipy import stats
 
 import versadp as vdp
 from versadp.correction import Records
-from versadp.fitting.rehearsal import ROWS, rehearse
+from versadp.estimation.sizes import REHEARSED_ROWS
+from versadp.fitting.solver import rehearse
 from versadp.losses import Mean
 from versadp.noise.units import Units
 
-fitting = importlib.import_module("versadp.fitting.fit")
+fitting = importlib.import_module("versadp.fitting.solver")
 RATE = 0.1
 
 
@@ -29,7 +30,7 @@ def test_stand_ins_are_records_in_the_box_with_the_mechanisms_noise():
     noise = again.z[:, 0] - 0.25 * again.public["side"]  # the public column tells which record it was
     assert set(again.public["side"]) == {1.0, -1.0}
     same = np.isclose(noise, 0.0)
-    assert stats.binomtest(int(same.sum()), ROWS, RATE).pvalue > 1e-4
+    assert stats.binomtest(int(same.sum()), REHEARSED_ROWS, RATE).pvalue > 1e-4
     assert stats.kstest(noise[~same], stats.laplace(scale=0.5**0.5).cdf).pvalue > 1e-4
     assert stats.kstest(noise[~same], stats.laplace().cdf).pvalue < 1e-4  # a Laplace of scale 1 has twice the variance
 

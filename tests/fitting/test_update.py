@@ -16,10 +16,11 @@ from versadp.cli import main
 from versadp.errors import DataError, EstimationError, ParameterError, ReleaseError
 from versadp.estimation import Family, last_steps
 from versadp.estimation.update import Kept, drift_of, renewed
-from versadp.fitting.fit import _Choice, _families, estimate
+from versadp.fitting.estimate import estimate
 from versadp.fitting.models import make_problem
+from versadp.fitting.solver import Members, SolverOptions
 from versadp.fitting.source import MemorySource
-from versadp.fitting.update import _Later
+from versadp.fitting.update_solver import _Later
 from versadp.fitting.update_state import State
 
 SCHEMA = vdp.Schema(
@@ -118,17 +119,17 @@ def test_twenty_updates_do_not_drift_away(loss):
         found = found.update(part)
     whole = vdp.fit(release, formula, loss=loss)
     assert apart(found, whole) < 0.02
-    assert found.renewal.state.updates == 20
+    assert found.updater.state.updates == 20
     assert np.asarray(found.bse) == pytest.approx(np.asarray(whole.bse), rel=0.03)
 
 
 def families(release, formula, loss, sizes):
     """Return the members over old, new and all records, with the same draws."""
-    choice = _Choice("efficient", None, 20, 0, vdp.engine.Serial())
+    choice = SolverOptions("efficient", None, 20, 0, vdp.engine.Serial())
     old, new = cut(release, sizes)
     made = [make_problem(each, formula, vdp.losses.as_loss(loss), None, None) for each in (old, new)]
-    answer = estimate(made[0], choice, None)
-    before, problem = answer.asked.family, made[1]
+    answer = estimate(made[0], choice)
+    before, problem = answer.diagnostics.family, made[1]
     later = _Later(problem.source, before.source.rows)
     after = Family(before.forms, later, before.size, before.engine, 0)
     both = MemorySource((*before.source.lots, *(lot for handle in later.handles() for _, lot in later.read(handle))))
@@ -214,7 +215,7 @@ def statistics(reps, old, new, moved=0.0):
     """Return drift statistics of many small studies: windows, squared loss, in one release."""
     one, two = released("windows", reps * old, 5), released("windows", reps * new, 6, moved)
     found = []
-    choice = _Choice("efficient", None, 20, 0, vdp.engine.Serial())
+    choice = SolverOptions("efficient", None, 20, 0, vdp.engine.Serial())
     loss = vdp.losses.as_loss("squared")
     for k in range(reps):
         parts = [
@@ -222,7 +223,7 @@ def statistics(reps, old, new, moved=0.0):
             for each, rows in ((one, old), (two, new))
         ]
         made = [make_problem(each, "y ~ x", loss, None, None) for each in parts]
-        forms = _families(made[0], choice, made[0].sample(old, 0))[0].forms
+        forms = Members.of(made[0], choice, made[0].sample(old, 0)).family.forms
         own, other = (Family(forms, each.source, 2, choice.engine, 0) for each in made)
         here = Kept.of(own, np.array([0.0, 0.0]))
         theta = -np.linalg.solve(here.hessian[0], here.score[0])
@@ -308,9 +309,9 @@ def test_records_that_are_read_in_every_pass(kind, tmp_path, monkeypatch):
         each.save(path)
     found = []
     for cells in (30_000_000, 0):
-        monkeypatch.setattr("versadp.fitting.source.KEPT_CELLS", cells)
+        monkeypatch.setattr("versadp.fitting.source.KEPT_NUMBERS", cells)
         fit = vdp.fit(parts[0], "y ~ x + w")
-        found.append((fit.update(parts[1]), fit.renewal.state))
+        found.append((fit.update(parts[1]), fit.updater.state))
     (one, before), (other, after) = found
     assert apart(one, other) < 1e-8
     assert before.kept.n == after.kept.n == 4000
@@ -386,7 +387,7 @@ SPOILT = {
 @pytest.mark.parametrize("way", SPOILT)
 def test_a_state_that_somebody_edited_is_refused(way, tmp_path):
     first, second = cut(released("windows", 6000), [4000, 6000])
-    data = vdp.fit(first, "y ~ x + C(town)").renewal.state.to_dict()
+    data = vdp.fit(first, "y ~ x + C(town)").updater.state.to_dict()
     (tmp_path / "state.json").write_text(json.dumps(data))
     assert vdp.update(tmp_path / "state.json", second).nobs == 6000  # as it was
     (tmp_path / "state.json").write_text(json.dumps(data | SPOILT[way](data)))
@@ -395,7 +396,7 @@ def test_a_state_that_somebody_edited_is_refused(way, tmp_path):
 
 
 def test_records_that_are_too_far_from_the_old_ones_are_refused():
-    old = vdp.fit(released("windows", 6000, 3), "c ~ x + w", loss="poisson").renewal.state
+    old = vdp.fit(released("windows", 6000, 3), "c ~ x + w", loss="poisson").updater.state
     far = replace(old, kept=replace(old.kept, theta=old.kept.theta + 3.0))
     with pytest.raises(vdp.errors.VersadpError):
         vdp.update(far, released("windows", 6000, 4))

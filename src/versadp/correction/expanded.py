@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Sums = tuple[int, Array, Array, Array]
 
-LARGEST = 50.0
+LARGEST = 50.0  # real exponent of a wave beyond which it is refused: e^50 leaves no digits
 
 
 class Train(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_NEAR = 1024
+_NEAR = 1024  # records that are worked on at a time, as many as stay near the processor
 
 
 @summing

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 Form = TypeVar("Form", "SignedPoints", "Laplacian")
 FIRST = 1024  # records that share a pace; then as many as came before
-_GAMMA = 0x9E3779B97F4A7C15
-_UNIT = 2.0**-53
+_GAMMA = 0x9E3779B97F4A7C15  # increment of SplitMix64: 2^64 over the golden ratio, made odd
+_UNIT = 2.0**-53  # step of uniform numbers with 53 bits
 
 
 @dataclass(frozen=True)

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STRETCH, KINK_STRETCH = 1.5, 1.2  # half a period, in half intervals: a series that need not be periodic on the interval
-RIDGE = 0.01
+RIDGE = 0.01  # of the noise of terms, per record: keeps weights of nearly equal waves small; chosen
 NEGLIGIBLE, TOLERABLE, BLURRED = 0.1, 0.25, 0.75  # standard errors of shift; of densities no smoother than the blur
-BLURRIER, BLURS = 1.25, 8
-WAVES, KINK_WAVES = 24, 64
+BLURRIER, BLURS = 1.25, 8  # factor of a blur that was not enough, and how often it is applied at most: to 6 times
+WAVES, KINK_WAVES = 24, 64  # waves to choose from, of a smooth loss and of one with kinks: chosen
 SHORTER = 0.01  # of what is minimised: less is not worth another wave
 ALONE = 0.02  # of a term's own noise: what cancels among some records need not cancel among others
 LARGEST = 1e3  # of a gain: a frequency beyond it is lost
-ROWS, NODES = 5000, 200
+ROWS, NODES = 5000, 200  # records by which weights are found, and nodes of a blurred kink: chosen
 
 
 @dataclass(frozen=True)

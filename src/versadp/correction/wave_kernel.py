@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LANES = 64
+LANES = 64  # records that are worked on side by side, as many as stay in the first-level cache
 
 
 @summing

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.describing.statistics import Statistics
-    from versadp.estimation.histogram import Histogram
     from versadp.estimation.moment_estimates import Estimate
     from versadp.inputs import Array
+    from versadp.likelihood.histogram import Histogram
 
 SHOWN = 50  # levels of a category, or values of a public column, in a summary: chosen; the table has all levels
 

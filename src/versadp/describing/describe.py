@@ -15,9 +15,9 @@ from versadp.describing.one_pass import Gathered, gather, no_records
 from versadp.describing.statistics import Statistics
 from versadp.engine import at_work, nearby
 from versadp.errors import NoSuchName, ParameterError, near
-from versadp.fitting.persons import covariance_words
-from versadp.fitting.report import header
+from versadp.fitting.design_covariance import covariance_words
 from versadp.inference.checks import check_level
+from versadp.inference.summary import guarantee
 from versadp.release.release import as_release
 
 if TYPE_CHECKING:
@@ -118,4 +118,4 @@ def describe(
     z = float(ndtri(0.5 + level / 2)) * widening
     statistics = Statistics(layout, gathered, z, tuple(map(float, taus)), widening)
     words = covariance_words(opened, "robust")
-    return Description(statistics, level, header(opened) | ({"covariance": words} if words else {}))
+    return Description(statistics, level, guarantee(opened) | ({"covariance": words} if words else {}))

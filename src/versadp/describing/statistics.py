@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.describing.column import SHOWN, ColumnDescription, Released
+from versadp.describing.cumulative import cumulative
 from versadp.describing.level_counts import undo_levels
 from versadp.describing.one_pass import Gathered, group_keys
-from versadp.estimation.cumulative import cumulative
-from versadp.estimation.histogram import Histogram, histogram_of_counts
 from versadp.estimation.moment_estimates import (
     NOTHING,
     Estimate,
@@ -24,6 +23,7 @@ from versadp.estimation.moment_estimates import (
     share_of,
 )
 from versadp.inference.chi_square import LEVEL
+from versadp.likelihood.histogram import Histogram, histogram_of_counts
 from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.release.bounds.wording import beyond, beyond_words
 from versadp.schema import Bounded, Categorical, Dates

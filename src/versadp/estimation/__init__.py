@@ -1,10 +1,8 @@
 """Solving corrected equations: families of members, Newton with named outcomes, the efficient combination."""
 
 from versadp.estimation.combine import efficient, last_steps
-from versadp.estimation.curve import Curve
-from versadp.estimation.diagnostics import Asked, judged, score_sets
-from versadp.estimation.inversion import Question, distribution, invert
-from versadp.estimation.likelihood_sets import LikelihoodSet, likelihood_set
+from versadp.estimation.diagnostics import Diagnosis, Diagnostics, diagnose, sample_size_needed, score_sets
+from versadp.estimation.distribution import Curve, Question, distribution, invert
 from versadp.estimation.moments import Family, Form, Moments, Source
 from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
 from versadp.estimation.outcome import Outcome
@@ -12,12 +10,12 @@ from versadp.estimation.score_sets import ScoreSet
 from versadp.estimation.start import bandwidths, descend, influence_scale, start
 
 __all__ = [
-    "Asked",
     "Curve",
+    "Diagnosis",
+    "Diagnostics",
     "Family",
     "Fit",
     "Form",
-    "LikelihoodSet",
     "Moments",
     "Outcome",
     "Question",
@@ -26,13 +24,13 @@ __all__ = [
     "Source",
     "bandwidths",
     "descend",
+    "diagnose",
     "distribution",
     "efficient",
     "influence_scale",
     "invert",
-    "judged",
     "last_steps",
-    "likelihood_set",
+    "sample_size_needed",
     "score_sets",
     "solve",
     "start",

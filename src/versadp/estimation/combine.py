@@ -27,6 +27,7 @@ import numpy as np
 from versadp.errors import ParameterError
 from versadp.estimation.newton import Fit, definite, solve
 from versadp.estimation.outcome import Outcome
+from versadp.estimation.sizes import PART_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
-
-FEW_ROWS = 20_000
 
 
 def efficient(family: Family, small: Family, theta: Array, groups: Groups, *, rehearsal: Family | None = None) -> Fit:
@@ -81,7 +80,7 @@ def _combined(
     """Fit the combination whose weights are chosen from members' covariance at a pilot, and at what it leads to."""
     small = samples[0]
     mix = _weights(samples, pilot.theta, pilot.moments.hessian, groups, choose)
-    for _ in range(2 if small.source.rows <= FEW_ROWS else 1):  # the pilot of many records is good already
+    for _ in range(2 if small.source.rows <= PART_ROWS else 1):  # the pilot of many records is good already
         again = solve(small, pilot.theta, mix[0], tolerance=0.02 if small is family else 0.1)
         if not again.converged:
             break
@@ -94,7 +93,7 @@ def _combined(
     samples = (family, *samples[1:])
     mix = _weights(samples, pilot.theta, pilot.moments.hessian, groups, choose)
     fit = last_steps(family, pilot.theta, mix, groups)
-    if fit.hessian is None or family.source.rows > FEW_ROWS:
+    if fit.hessian is None or family.source.rows > PART_ROWS:
         return fit
     try:
         mix = _weights(samples, fit.theta, fit.hessian, groups, choose)

@@ -1,4 +1,4 @@
-"""What each record adds to an estimate, and to averages of functions of a record at that estimate.
+"""Influence of each record on an estimate, and on averages of functions of a record at that estimate.
 
     theta  ~  theta_0 - (1/n) Σ_i V^-1 psi_i
     a      =  Σ_i v_i / Σ_i w_i,       a ~ a_0 + (1/n) Σ_i [(v_i - a w_i) / w̄ - G' V^-1 psi_i],      G = da/dtheta
@@ -71,7 +71,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What one pass asks of some records.
+    """Sums of one pass over records: of scores, weights and values, and of their products.
 
     Attributes
     ----------

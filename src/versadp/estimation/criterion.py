@@ -5,6 +5,12 @@
 At the truth it is chi-square with p degrees of freedom, however little curvature there is: nothing is divided by a
 curvature. Scores that are affine in theta, as those of squared loss are, have affine m and quadratic Omega, and one
 pass gives both for every theta; otherwise each value is a pass.
+
+The **profile score** of a coefficient needs few passes where V, the mean derivative of the scores, is known:
+
+    a = V^-1 c,    others by a Newton step on their own scores,    Q = n (a'm)^2 / a'Ca
+
+What moves the others does not move `a'm` to first order.
 """
 
 from __future__ import annotations
@@ -17,7 +23,9 @@ import numpy as np
 
 from versadp.correction.blurred import waves_of
 from versadp.errors import ParameterError
+from versadp.estimation.descent import LONGEST
 from versadp.estimation.moments import Quietly, Task, evaluated
+from versadp.estimation.sizes import KEPT_NUMBERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +35,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
 
-KEPT_NUMBERS = 50_000_000  # of slopes of a lot of records
-AFFINE = 1e-9
+AFFINE = 1e-9  # relative: scores that bend less over 4 standard errors are affine but for rounding
 PASSES = 20_000  # over records, at most, for all sets of a fit
 WORK = 1.2e9  # numbers that all passes may look at, some 4 ns each on one core: 5 seconds
 
@@ -50,12 +57,12 @@ class Combined:
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """Where the score of each coefficient stands among those of all groups' combinations."""
+        """Position of each coefficient's score among those of all groups' combinations."""
         return places(self.groups)
 
 
 class Criterion(Protocol):
-    """What is inverted."""
+    """A criterion Q whose low values make a confidence set."""
 
     def __call__(self, theta: Array) -> float:
         """Return Q."""
@@ -66,7 +73,7 @@ class Criterion(Protocol):
         ...
 
 
-HUGE = 1e150  # of products of scores: squares of larger ones are infinite
+HUGE = 1e150  # of products of scores: squares of larger ones overflow
 
 
 @dataclass
@@ -132,7 +139,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class Lines:
-    """What one pass asks of some records: their scores and the scores' slopes, if these are the same further out."""
+    """Sums of one pass over records: of scores and their slopes, and of how far scores are from affine."""
 
     forms: tuple[Form, ...]
     theta: Array
@@ -236,3 +243,63 @@ def whitened(n: int, mean: Array, outer: Array) -> Array | None:
         return None
     found = np.sqrt(n) * solve_triangular(root, mean / unit, lower=True)
     return found if np.isfinite(found).all() else None
+
+
+SMALL = 0.1  # standard errors: a shorter step changes the score that is left by its square, and needs no second pass
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Q of the score that is left for a coefficient.
+
+    Attributes
+    ----------
+    scores : ByPasses
+    hessian : array (p, p)
+        Mean derivative of the scores.
+    along, aside : array (p,), (p, p - 1)
+        What moves the coefficient by its standard error, and what does not move it.
+    origin : array (p,)
+        The estimate.
+    """
+
+    scores: ByPasses
+    hessian: Array
+    along: Array
+    aside: Array
+    origin: Array
+
+    def __call__(self, at: float, *starts: Array, enough: float = 0.0) -> tuple[float, Array]:  # noqa: ARG002 - for a least
+        """Return Q at a distance, and where the others are; 0, which rejects nothing, where there are no scores."""
+        eta = starts[0]
+        found = self.scores.means(self._theta(at, eta))
+        if found is None:
+            return 0.0, eta
+        if eta.size:
+            step = np.linalg.solve(self.aside.T @ self.hessian @ self.aside, self.aside.T @ found[1])
+            size = float(np.linalg.norm(step))
+            eta = eta - step * min(1.0, LONGEST / max(size, 1e-300))
+            found = found if size < SMALL else self.scores.means(self._theta(at, eta))
+        return (0.0, eta) if found is None else (self._left(*found), eta)
+
+    def _theta(self, at: float, eta: Array) -> Array:
+        return np.asarray(self.origin + at * self.along + self.aside @ eta)
+
+    def _left(self, n: int, mean: Array, outer: Array) -> float:
+        """Return `n (a'm)^2 / a'Ca`; `a` is what no move aside changes: `a'V aside = 0`."""
+        a = _across(self.hessian @ self.aside)
+        score = float(a @ mean)
+        variance = float(a @ outer @ a) - score**2
+        found = n * score**2 / variance if variance > 0 else 0.0
+        return found if np.isfinite(found) else 0.0
+
+
+def _across(vectors: Array) -> Array:
+    """Return the direction across all columns of a matrix (p, p - 1).
+
+    Examples
+    --------
+    >>> abs(_across(np.array([[1.0], [1.0]]))).round(4)
+    array([0.7071, 0.7071])
+    """
+    return np.asarray(np.linalg.svd(vectors, full_matrices=True)[0][:, -1])

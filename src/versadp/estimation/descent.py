@@ -61,6 +61,10 @@ class Slopes:
         self.values, self.checked = np.stack(found, axis=1), True
         return True
 
+    def are_known(self, residual: Callable[[Array], Array | None], eta: Array, here: Array) -> bool:
+        """Return True if slopes are known, or could be taken by differences."""
+        return self.values is not None or self.take(residual, eta, here)
+
     def correct(self, step: Array, off: Array) -> None:
         """Correct slopes by how far off they were after a step."""
         self.values = self.known + np.outer(off, step) / (step @ step)
@@ -106,31 +110,29 @@ def descend(
     if here is None:
         return 0.0, start
     slopes.checked = slopes.checked and near
-    for _ in range(STEPS):
-        if not start.size or here @ here <= enough:
-            break
-        if slopes.values is None and not slopes.take(residual, start, here):
+    for _ in range(STEPS if start.size else 0):
+        if here @ here <= enough or not slopes.are_known(residual, start, here):
             break
         step = _step(slopes.known, here, longest)
         foretold = here + slopes.known @ step
-        if here @ here - foretold @ foretold < FLAT:
+        gain = here @ here - foretold @ foretold
+        if gain < FLAT:
             if slopes.checked:
                 break
             slopes.values = None
             continue
-        there = residual(start + step)
-        share = 0.0 if there is None else (here @ here - there @ there) / (here @ here - foretold @ foretold)
-        size = float(np.linalg.norm(step))
+        there, size = residual(start + step), float(np.linalg.norm(step))
+        share = 0.0 if there is None else (here @ here - there @ there) / gain
         if there is not None and share > ACCEPTED:
             slopes.correct(step, there - foretold)
             start, here = start + step, there
             longest = max(longest, 2 * size) if share > GOOD else size
-        elif slopes.checked:
+        elif not slopes.checked:
+            slopes.values = None
+        else:
             longest = SHORTER * size
             if longest < SHORTEST:
                 break
-        else:
-            slopes.values = None
     return float(here @ here), start
 
 

@@ -1,12 +1,12 @@
-"""Whether an answer can be trusted: what a solver found is converged, weak, or a failure.
+"""Diagnose a fit: what a solver found is converged, weak, or a failure.
 
-Where every coefficient's curvature stands out from its own sampling error (`strength.py`), a minimum is an estimate and
-its sandwich a covariance. Where one does not, all coefficients of the model get score sets (`scoreset.py`): one that is
-strong by itself is still wrong where another that it depends on is. A loss with kinks keeps its estimate beside them,
-if its curvature can be seen at all. So does one whose curvature depends on the coefficients, if it stands out at some
-value within the interval: to call such a fit weak where the estimate happens to lie would select estimates. A solver
-that found no minimum has failed for want of curvature if some curvature where it ended cannot be told from none: that
-is weak too. Otherwise it failed.
+Where every coefficient's curvature stands out from its own sampling error (`diagnostic_statistics.py`), a minimum is an
+estimate and its sandwich a covariance. Where one does not, all coefficients of the model get score sets
+(`score_sets.py`): one that is strong by itself is still wrong where another that it depends on is. A loss with kinks
+keeps its estimate beside them, if its curvature can be seen at all. So does one whose curvature depends on the
+coefficients, if it stands out at some value within the interval: to call such a fit weak where the estimate happens to
+lie would select estimates. A solver that found no minimum has failed for want of curvature if some curvature where it
+ended cannot be told from none: that is weak too. Otherwise it failed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.bias import bias
-from versadp.estimation.criterion import PASSES, ByPasses, Combined, OutOfBudget, affordable, criterion
+from versadp.estimation.criterion import PASSES, ByPasses, Combined, Followed, OutOfBudget, affordable, criterion
 from versadp.estimation.descent import Slopes, descend
+from versadp.estimation.diagnostic_statistics import bias, contrast_test, following, strength
 from versadp.estimation.outcome import Outcome
-from versadp.estimation.profile_score import Followed
 from versadp.estimation.score_sets import ScoreSet, Space, scanned, score_set
-from versadp.estimation.specification import contrast_test
-from versadp.estimation.strength import SEEN, STRONG, following, strength
+from versadp.estimation.thresholds import (
+    CURVATURE_REACH,
+    LARGEST_BIAS,
+    PLAUSIBLE_RANGE,
+    SEEN,
+    STRENGTH_WITHOUT_BIAS,
+    STRONG,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,15 +40,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
 
-PLAIN = 25.0  # strength from which on bias is a small part of a standard error, and not worth a pass
-LARGE = 0.5  # standard errors: a bias beyond has terms of higher order, which nobody knows
-WITHIN = 2.0  # standard errors: where the truth may lie
-REACH = 0.25  # standard deviations of the score, over which curvature is judged where there is no estimate
+DIFFERENCE_STEP = 1e-3  # along the least curvature: t does not depend on its length where scores are smooth
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of a fit.
+class Diagnostics:
+    """Records, members and thresholds by which a fit is diagnosed.
 
     Attributes
     ----------
@@ -100,14 +102,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A fit that was judged, without its score sets: of several attempts only the last needs them.
+class Diagnosis:
+    """A fit with its outcome, without its score sets: of several attempts only the last needs them.
 
     Attributes
     ----------
     fit : Fit
         With outcome, strength and bias.
-    asked : Asked
+    diagnostics : Diagnostics
     spread : Space, optional
         Around which score sets are looked for if there is no minimum.
     wanted : bool
@@ -115,102 +117,106 @@ class Verdict:
     """
 
     fit: Fit
-    asked: Asked
+    diagnostics: Diagnostics
     wanted: bool = False
     spread: Space | None = None
 
     def complete(self) -> Fit:
         """Return the fit with its score sets, if it is to have them, and its specification test."""
-        fit, asked = self.fit, self.asked
+        fit, diagnostics = self.fit, self.diagnostics
         if self.spread is not None:
-            return replace(fit, sets=_sets(asked, asked.weights(fit), self.spread, seen=False))
+            return replace(fit, sets=_sets(diagnostics, diagnostics.weights(fit), self.spread, seen=False))
         if self.wanted:
-            fit = replace(fit, sets=score_sets(fit, asked))
-        return fit if fit.hessian is None else replace(fit, contrasts=contrast_test(asked.tested, fit.theta))
+            fit = replace(fit, sets=score_sets(fit, diagnostics))
+        return fit if fit.hessian is None else replace(fit, contrasts=contrast_test(diagnostics.tested, fit.theta))
 
 
-def judged(fit: Fit, asked: Asked) -> Verdict:
-    """Return what is to be thought of a fit: an estimate, a weak one or a failure; score sets may be had from it."""
+def diagnose(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
+    """Return the diagnosis of a fit: an estimate, a weak one or a failure, without its score sets."""
     if not fit.converged:
-        return _judged_failure(fit, asked)
-    return Verdict(fit, asked) if fit.hessian is None else _judged_minimum(fit, asked)
+        return _failure(fit, diagnostics)
+    return Diagnosis(fit, diagnostics) if fit.hessian is None else _minimum(fit, diagnostics)
 
 
-def score_sets(fit: Fit, asked: Asked) -> tuple[ScoreSet, ...]:
+def score_sets(fit: Fit, diagnostics: Diagnostics) -> tuple[ScoreSet, ...]:
     """Return the score sets of a minimum, weak or not."""
     eigenvalue, vectors = np.linalg.eigh(fit.cov)
     space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
     t = np.zeros(1) if fit.strength is None else fit.strength
     seen = bool((t >= SEEN).all())
-    if seen and (not asked.bends or (fit.converged and bool((t < STRONG).any()))):
-        return _followed_sets(fit, asked, space)
-    return _sets(asked, asked.weights(fit), space, seen=seen)
+    if seen and (not diagnostics.bends or (fit.converged and bool((t < STRONG).any()))):
+        return _followed_sets(fit, diagnostics, space)
+    return _sets(diagnostics, diagnostics.weights(fit), space, seen=seen)
 
 
-def _followed_sets(fit: Fit, asked: Asked, space: Space) -> tuple[ScoreSet, ...]:
+def _followed_sets(fit: Fit, diagnostics: Diagnostics, space: Space) -> tuple[ScoreSet, ...]:
     """Return the score sets of a minimum whose curvature is seen, in few passes."""
     assert fit.hessian is not None
-    scores = ByPasses(Combined(asked.family, asked.weights(fit), asked.groups), PASSES)
-    profiles = (Followed(scores, fit.hessian, *space.across(each), space.origin) for each in asked.coefficients)
-    return tuple(scanned(profile, each, seen=True) for profile, each in zip(profiles, asked.coefficients, strict=True))
+    scores = ByPasses(Combined(diagnostics.family, diagnostics.weights(fit), diagnostics.groups), PASSES)
+    profiles = (Followed(scores, fit.hessian, *space.across(each), space.origin) for each in diagnostics.coefficients)
+    return tuple(
+        scanned(profile, each, seen=True) for profile, each in zip(profiles, diagnostics.coefficients, strict=True)
+    )
 
 
-def _judged_minimum(fit: Fit, asked: Asked) -> Verdict:
+def _minimum(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
     assert fit.hessian is not None
-    errors = np.sqrt(np.maximum(np.einsum("jp,pq,jq->j", asked.coefficients, fit.cov, asked.coefficients), 0.0))
-    along = following(fit.hessian, asked.coefficients, errors if asked.bends else 2 * errors)
-    mix = asked.weights(fit)
-    t = asked.strength(fit.theta, mix[0], along)
+    errors = np.sqrt(
+        np.maximum(np.einsum("jp,pq,jq->j", diagnostics.coefficients, fit.cov, diagnostics.coefficients), 0.0)
+    )
+    along = following(fit.hessian, diagnostics.coefficients, errors if diagnostics.bends else 2 * errors)
+    mix = diagnostics.weights(fit)
+    t = diagnostics.strength(fit.theta, mix[0], along)
     found, weak = replace(fit, strength=t), replace(fit, strength=t, outcome=Outcome.WEAK)
     # where curvature does not vary at all there is nothing to judge
-    if asked.scarce or (_best_within(t, fit, asked, mix[0], along) < asked.least).any():
-        return Verdict(weak, asked, wanted=True)
-    if asked.noisy and asked.bends and (t < PLAIN).any():
-        off = bias(Combined(asked.few, mix, asked.groups), fit, asked.family.source.rows)
-        if off is None or (np.abs(asked.coefficients @ off) > LARGE * errors).any():
-            return Verdict(weak, asked, wanted=True)
+    if diagnostics.scarce or (_best_within(t, fit, diagnostics, mix[0], along) < diagnostics.least).any():
+        return Diagnosis(weak, diagnostics, wanted=True)
+    if diagnostics.noisy and diagnostics.bends and (t < STRENGTH_WITHOUT_BIAS).any():
+        off = bias(Combined(diagnostics.few, mix, diagnostics.groups), fit, diagnostics.family.source.rows)
+        if off is None or (np.abs(diagnostics.coefficients @ off) > LARGEST_BIAS * errors).any():
+            return Diagnosis(weak, diagnostics, wanted=True)
         found = replace(found, bias=off)
-    return Verdict(found, asked, wanted=bool((t < STRONG).any()))
+    return Diagnosis(found, diagnostics, wanted=bool((t < STRONG).any()))
 
 
-def _best_within(t: Array, fit: Fit, asked: Asked, mix: Array, along: Array) -> Array:
+def _best_within(t: Array, fit: Fit, diagnostics: Diagnostics, mix: Array, along: Array) -> Array:
     """Return the best strength of each coefficient within its interval: of one that is strong already, its own."""
     best = t.copy()
-    if not asked.smooth or (t < SEEN).any():
+    if not diagnostics.smooth or (t < SEEN).any():
         return best
     for j in np.flatnonzero(t < STRONG):
-        for shift in (-WITHIN, WITHIN):
-            moved = asked.strength(fit.theta + shift * along[j], mix, along[j : j + 1])
+        for shift in (-PLAUSIBLE_RANGE, PLAUSIBLE_RANGE):
+            moved = diagnostics.strength(fit.theta + shift * along[j], mix, along[j : j + 1])
             best[j] = max(best[j], moved[0])
     return best
 
 
-def _judged_failure(fit: Fit, asked: Asked) -> Verdict:
-    asked, mix = replace(asked, family=asked.small), asked.weights(fit)
+def _failure(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
+    diagnostics, mix = replace(diagnostics, family=diagnostics.small), diagnostics.weights(fit)
     try:
-        moments = asked.family.moments(asked.start, mix)
+        moments = diagnostics.family.moments(diagnostics.start, mix)
     except ParameterError:
-        return Verdict(fit, asked)
-    space, t = _around(moments, asked, mix)
+        return Diagnosis(fit, diagnostics)
+    space, t = _around(moments, diagnostics, mix)
     if space is None:
-        return Verdict(fit, asked)
+        return Diagnosis(fit, diagnostics)
     lost = np.full_like(fit.theta, np.nan)
     weak = replace(fit, theta=lost, strength=np.full(lost.size, t), outcome=Outcome.WEAK)
-    return Verdict(weak, asked, spread=space)
+    return Diagnosis(weak, diagnostics, spread=space)
 
 
-def _around(moments: Moments, asked: Asked, mix: Array) -> tuple[Space | None, float]:
+def _around(moments: Moments, diagnostics: Diagnostics, mix: Array) -> tuple[Space | None, float]:
     """Return a space around the start in rough standard errors, if some curvature there cannot be told from none."""
     spread = moments.outer[0, :, 0] - np.outer(moments.score[0], moments.score[0])
     values, vectors = _relative(moments.hessian, spread)
     if values is None:
         return None, np.nan
-    t = asked.strength(asked.start, mix[0], REACH * vectors.T)
-    if not (np.abs(t) < asked.least).any():
+    t = diagnostics.strength(diagnostics.start, mix[0], CURVATURE_REACH * vectors.T)
+    if not (np.abs(t) < diagnostics.least).any():
         return None, np.nan
     # curvature, or its error where that is larger
     known = np.maximum(np.abs(values), np.abs(values) / np.maximum(np.abs(t), 1e-6))
-    return Space(asked.start, vectors / known / np.sqrt(moments.n)), float(np.abs(t).min())
+    return Space(diagnostics.start, vectors / known / np.sqrt(moments.n)), float(np.abs(t).min())
 
 
 def _relative(hessian: Array, spread: Array) -> tuple[Array | None, Array]:
@@ -224,9 +230,14 @@ def _relative(hessian: Array, spread: Array) -> tuple[Array | None, Array]:
     return values, vectors
 
 
-def _sets(asked: Asked, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreSet, ...]:
+def _sets(diagnostics: Diagnostics, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreSet, ...]:
     p = space.origin.size
-    q = criterion(Combined(asked.family, mix, asked.groups), space.origin, space.root.T, affordable(asked.family))
+    q = criterion(
+        Combined(diagnostics.family, mix, diagnostics.groups),
+        space.origin,
+        space.root.T,
+        affordable(diagnostics.family),
+    )
 
     def residual(w: Array) -> Array | None:
         return q.residual(space.origin + space.root @ w)
@@ -235,6 +246,24 @@ def _sets(asked: Asked, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreS
     try:
         _, found = descend(residual, start, residual(start), slopes, enough=0.0)
         centre = Space(space.origin + space.root @ found, space.root)
-        return tuple(score_set(q, centre, each, seen=seen, slopes=slopes.values) for each in asked.coefficients)
+        return tuple(score_set(q, centre, each, seen=seen, slopes=slopes.values) for each in diagnostics.coefficients)
     except OutOfBudget:
         return (ScoreSet.nothing(),) * p
+
+
+def sample_size_needed(diagnostics: Diagnostics, rows: int) -> float | None:
+    """Return the sample size at which the curvature becomes significant; None where members are combined.
+
+    The strength t in the direction that bends least grows as √n. Where curvature is lost in noise its mean is not
+    known, but hardly more than a standard error above what was found: t + 1 in place of t, and that size or more; it
+    is infinite where even that is negative.
+    """
+    family, theta = diagnostics.few, diagnostics.start
+    if len(family.names) > 1:
+        return None
+    hessian = family.moments(theta, np.ones(1)).hessian
+    if not np.isfinite(hessian).all():
+        return np.inf
+    least = np.linalg.eigh(hessian)[1][:, 0]
+    t = float(diagnostics.strength(theta, np.ones(1), DIFFERENCE_STEP * least[None])[0])
+    return rows * (STRONG / (t + 1)) ** 2 if t > -1 else np.inf

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from versadp.engine import add_up, is_far, nearby
+from versadp.estimation.sizes import KEPT_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PLACED = 0x91ACE  # tells a generator for all lots from those of a lot
-KEPT_NUMBERS = 30_000_000  # of draws that are kept between passes
 
 
 class Form(Protocol):
@@ -50,7 +50,7 @@ class Form(Protocol):
 
 
 class Source(Protocol):
-    """Where records come from; it can be read as often as needed, anywhere."""
+    """A source of records; it can be read as often as needed, on any machine."""
 
     @property
     def rows(self) -> int:
@@ -59,7 +59,7 @@ class Source(Protocol):
 
     @property
     def travels(self) -> bool:
-        """Whether handles mean the same elsewhere; those of records in memory do not."""
+        """True if handles can be read by other processes; those of records in memory cannot."""
         ...
 
     def handles(self) -> Sequence[Any]:
@@ -143,11 +143,11 @@ class Family:
 
     @property
     def _runner(self) -> Engine:
-        """Who does the work: records that are in memory stay where they are."""
+        """The engine that does the work: records that are in memory are worked on by this process."""
         return self.engine if is_far(self.engine) and self.source.travels else nearby(self.engine)
 
     def _few(self) -> bool:
-        """Tell whether draws are few enough to be kept here between passes; if not, they are drawn again in each."""
+        """Return True if draws are few enough to be kept here between passes; if not, they are drawn again in each."""
         return self.source.rows * self._points <= KEPT_NUMBERS and not is_far(self._runner)
 
     @property
@@ -172,7 +172,7 @@ Sums = tuple[int, "Array", "Array", "Array"]
 
 
 class Summing(Protocol):
-    """What one pass asks of some records. It holds no data, and travels to wherever they are."""
+    """Sums of one pass over records. It holds no data, and travels to the worker that has them."""
 
     def sums(self, prepared: Prepared) -> tuple[Any, ...]:
         """Return the sums over some records."""
@@ -202,7 +202,7 @@ def of_lots(
 
 
 class Keeper:
-    """What this process has read or prepared, by name and handle; for who works for another process, in many passes."""
+    """Cache of what this process has read or prepared, by name and handle, for workers of many passes."""
 
     def __init__(self) -> None:
         self._lock, self._lots, self._numbers = Lock(), dict[tuple[str, int], tuple[list[Any], int]](), 0
@@ -237,7 +237,7 @@ KEEPER = Keeper()
 
 @dataclass(frozen=True)
 class Kept:
-    """What `of_lots` does, for a family by its name: what was prepared of a handle in this process is found again."""
+    """`of_lots` for a family with a name: what this process prepared of a handle is taken from the cache."""
 
     name: str
     points: int
@@ -277,7 +277,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Quietly:
-    """A task far from where anybody would fit: what overflows there is infinite, and no cause for a warning."""
+    """A task at parameters far from any estimate: overflows there are infinite, without a warning."""
 
     task: Summing
 

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.estimation.curve import Curve
+    from versadp.estimation.distribution import Curve
     from versadp.estimation.moments import Family, Form, Moments, Prepared
     from versadp.estimation.score_sets import ScoreSet
 
     Array = NDArray[np.float64]
 
 
-ROUNDING = 1e-10
+ROUNDING = 1e-10  # relative: smaller eigenvalues of a Hessian scaled to a unit diagonal are rounding
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a solver found.
+    """The result of a solver.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class SolveResult:
-    """Where Newton ended, with the moments one small step before."""
+    """The end of Newton's method, with the moments one small step before."""
 
     theta: Array
     moments: Moments
@@ -106,9 +106,9 @@ class SolveResult:
 
 
 def definite(hessian: Array) -> bool:
-    """Tell whether the Hessian is positive definite beyond rounding, whatever the units of the coefficients.
+    """Return True if the Hessian is positive definite beyond rounding, whatever the units of the coefficients.
 
-    Whether it stands out from its sampling error is judged afterwards (`judging.py`).
+    Whether it stands out from its sampling error is judged afterwards (`diagnostics.py`).
     """
     diagonal = np.diag(hessian)
     if not np.isfinite(hessian).all() or (diagonal <= 0).any():
@@ -170,7 +170,7 @@ def zero_of_line(family: Family) -> Array | None:
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """What one pass asks of some records whose scores are linear in the coefficients."""
+    """Sums of one pass over records whose scores are linear in the coefficients."""
 
     forms: tuple[Form, ...]
     size: int

@@ -1,7 +1,7 @@
-"""How a fit ends: each outcome has a name, a text of what happened, and advice.
+"""Outcomes of a fit: each has a name, a text of what happened, and advice.
 
 A corrected objective is a signed sum, and on a finite sample it need not have a minimum. So there are more ways to end
-than to converge, and whoever asks what became of a fit gets the same words everywhere: here is the one place for them.
+than to converge, and this is the one place for their words.
 """
 
 from __future__ import annotations

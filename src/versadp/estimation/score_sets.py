@@ -18,6 +18,7 @@ import numpy as np
 from versadp.errors import ParameterError
 from versadp.estimation.criterion import OutOfBudget
 from versadp.estimation.descent import LONGEST, Slopes, descend
+from versadp.estimation.thresholds import LEVELS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEVELS = (0.95, 0.9, 0.99)  # whose ends are looked at closely
 OUTWARDS = (2.0, 4.0, 8.0, 16.0, 32.0, 128.0, 1024.0)  # standard errors: where Q is looked at first
 BARRIER = 0.9999  # a level: what lies behind so high a wall is an artefact of the sample, where curvature is seen
-SURE = 0.5  # a level within which nobody asks for an end
+SURE = 0.5  # a level below that of any interval that is asked for
 CLOSER = 3  # looks at most at each end of a 95% set; other levels get one
 AT_END = 0.01  # of an end's distance from the estimate: where lines between nodes are so near the curve, they will do
 SIDE_BY_SIDE = 2.0  # standard errors: two looks no further apart share their slopes
@@ -153,7 +153,7 @@ def score_set(q: Criterion, space: Space, coefficient: Array, *, seen: bool, slo
 
 
 class Profile(Protocol):
-    """What is left of Q for one coefficient, once the others are where they are least far from zero."""
+    """Profile of Q for one coefficient, the others concentrated out."""
 
     @property
     def origin(self) -> Array:
@@ -162,12 +162,12 @@ class Profile(Protocol):
 
     @property
     def along(self) -> Array:
-        """What moves the coefficient by its standard error."""
+        """The direction that moves the coefficient by its standard error."""
         ...
 
     @property
     def aside(self) -> Array:
-        """What does not move it, in standard errors (p, p - 1)."""
+        """Directions that do not move it, in standard errors (p, p - 1)."""
         ...
 
     def __call__(self, at: float, *starts: Array, enough: float) -> tuple[float, Array]:

@@ -1,4 +1,4 @@
-"""Where to start, and how much to smooth: the loss says both, from the records inside the box.
+"""Starting values and bandwidths: the loss states both, from the records inside the box.
 
 A plain fit on the records that lie in the box (the least noisy ones, mostly) is attenuated, but it is in the basin of
 the right minimum. A fit of a kinked loss that fails is tried with twice the bandwidth.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.estimation.sizes import PART_ROWS
 from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-DESCENT_ROWS = 20_000
-
 
 def _nearest(units: Units, records: Records, least: int) -> NDArray[np.int64]:
-    """Return which records are in the box; at least so many of the nearest."""
+    """Return the positions of the records in the box; at least the `least` nearest."""
     q = units.distance2(records.z)
     count = min(records.rows, max(int((q == 0).sum()), least))
     return np.sort(np.argpartition(q, count - 1)[:count]) if count < records.rows else np.arange(records.rows)
@@ -83,8 +82,8 @@ def influence_scale(model: CustomModel, units: Units, records: Records, theta: A
 def _some_rows(model: CustomModel, units: Units, records: Records) -> Array:
     """Return some of the records in the box, at random: files are often sorted."""
     index = _nearest(units, records, 20 * model.size)
-    if index.size > DESCENT_ROWS:
-        index = np.random.default_rng(0).choice(index, DESCENT_ROWS, replace=False)
+    if index.size > PART_ROWS:
+        index = np.random.default_rng(0).choice(index, PART_ROWS, replace=False)
     chosen = records.take(index)
     return model.rows(units.clip(chosen.z), np.arange(index.size), chosen)
 

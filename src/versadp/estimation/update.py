@@ -36,6 +36,7 @@ from versadp.estimation.combine import (
 )
 from versadp.estimation.moments import Moments
 from versadp.estimation.newton import definite
+from versadp.estimation.thresholds import LARGEST_DRIFT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,14 +47,13 @@ if TYPE_CHECKING:
     Groups = tuple[NDArray[np.int64], ...]
 
 CLOSE = 1e-3  # standard errors: a step below is not worth another pass
-PASSES = 25
-FAR = 1.0  # standard errors that the change of curvature may move an estimate by: beyond, what is kept does not tell
+PASSES = 25  # Newton steps at most: an update without a minimum ends here
 AGAIN = "fit all records again: they are further apart than what is kept of the old ones can carry"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of some records at a theta, for K members.
+    """Sums that are kept of some records at a theta, for K members.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Kept:
 
 
 class Drift(NamedTuple):
-    """How far apart old and new records are: a chi-square, and its degrees of freedom."""
+    """Test of one truth of old and new records: a chi-square, and its degrees of freedom."""
 
     statistic: float
     df: int
@@ -200,5 +200,5 @@ def _refuse_far(old: Kept, moved: Kept, mix: Array, cov: Array) -> None:
     change = moved.score - old.score - old.hessian @ (moved.theta - old.theta)
     hessian = np.tensordot(mix[0], moved.hessian, 1)
     away = np.linalg.lstsq(hessian, (mix @ change).T, rcond=None)[0]
-    if (np.abs(away) > FAR * np.sqrt(np.maximum(np.diag(cov), 0.0))[:, None] + 1e-300).any():
+    if (np.abs(away) > LARGEST_DRIFT * np.sqrt(np.maximum(np.diag(cov), 0.0))[:, None] + 1e-300).any():
         raise EstimationError("the new records move the estimate too far from where the old ones left it", hint=AGAIN)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from versadp.correction import Records
     from versadp.estimation.covariance import Found
     from versadp.fitting.problem import Problem
-    from versadp.fitting.report import Answer
+    from versadp.fitting.report import FitReport
     from versadp.formula.design import Design
     from versadp.formula.terms import Terms
     from versadp.inference.effects import Move
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Moves = Mapping[str, Move]
 
-DRAWS = 20
+DRAWS = 20  # per record, the default of `fit`
 
 
 @dataclass
@@ -84,11 +84,11 @@ class FormulaMoved(FormulaModel):
 
 @dataclass(frozen=True)
 class Averaging:
-    """What averages of a fit are made from.
+    """Average predictions of a fit.
 
     Attributes
     ----------
-    answer : Answer
+    answer : FitReport
     link : str
         How an index becomes a prediction.
     method : str
@@ -99,7 +99,7 @@ class Averaging:
         True if labels of records say how many each stands for.
     """
 
-    answer: Answer
+    answer: FitReport
     link: str
     method: str = "efficient"
     clusters: int = 0
@@ -125,8 +125,8 @@ class Averaging:
         contrast : array (averages, values)
         """
         answer = self.answer
-        assert answer.asked is not None
-        family, fit = answer.asked.family, answer.fit
+        assert answer.diagnostics is not None
+        family, fit = answer.diagnostics.family, answer.fit
         forms: list[Any] = list(family.forms)
         places: list[tuple[Any, int]] = []  # models whose forms are prepared already, and where these stand
         looks: list[Look] = []
@@ -144,7 +144,7 @@ class Averaging:
         asked = Inquiry(family.forms, fit.theta, mix, tuple(looks), contrast, self.clusters, self.counted)
         source = answer.problem.source
         whole = Family((*forms, Labels()), source, family.size, family.engine, family.seed)
-        found = look_at(whole, fit, answer.asked.groups, asked)
+        found = look_at(whole, fit, answer.diagnostics.groups, asked)
         unit, origin = self.units
         scale = np.append(np.full(len(found.values), unit), np.ones(len(fit.theta)))
         values = unit * found.values + origin * contrast.sum(axis=0)
@@ -152,7 +152,7 @@ class Averaging:
 
     @property
     def units(self) -> tuple[float, float]:
-        """What an index of the fit is in units of a noisy response, if the loss is one of their difference."""
+        """Unit and origin of the index in units of a noisy response, if the loss is one of their difference."""
         problem = self.answer.problem
         model = problem.model
         if isinstance(model, LinearModel) and model.response >= 0 and model.loss.residual:
@@ -161,7 +161,7 @@ class Averaging:
 
     @property
     def constant(self) -> Array:
-        """What gives 1 from any row of the design of the fit."""
+        """Coefficients whose index is 1 for any row of the design of the fit."""
         problem = self.answer.problem
         assert problem.design is not None
         one = np.zeros(len(problem.names))
@@ -199,7 +199,7 @@ class Averaging:
             assert isinstance(model, FormulaModel)
             bare = FormulaMoved(loss, design, problem.units, basis=model.basis, change=model.change, moves=moves)
         # members differ in what they make of 1, and differences of averages would have that beside the slope
-        return replace(problem, model=bare, expansion=None, extended=False)
+        return replace(problem.approximated(expansion=None), model=bare, extended=False)
 
     @property
     def _public(self) -> tuple[str, ...]:
@@ -229,15 +229,15 @@ class Averaging:
             return problem
         seen = form.prepare(self.answer.sample, np.random.default_rng(0))
         found, _ = series(Place(form, seen, theta, argument, problem.source.rows))
-        return replace(problem, expansion=replace(found, cross=0.0))
+        return problem.approximated(expansion=replace(found, cross=0.0))
 
     def _mix(self, forms: tuple[Any, ...], theta: Array) -> Array:
         """Return the weights of members by which the average varies least."""
         members = _members(forms)
         if members == 1:
             return np.ones((1, 1))
-        assert self.answer.asked is not None
-        engine, seed = self.answer.asked.family.engine, self.answer.asked.family.seed
+        assert self.answer.diagnostics is not None
+        engine, seed = self.answer.diagnostics.family.engine, self.answer.diagnostics.family.seed
         some = Family(forms, MemorySource((self.answer.sample,)), len(theta), engine, seed)
         moments = some.moments(theta, np.eye(members), hessian=False)
         values = np.einsum("apbq,p,q->ab", moments.outer, self.constant, self.constant)

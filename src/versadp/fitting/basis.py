@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.correction import FormulaModel, LinearModel
+from versadp.estimation.sizes import BASIS_ROWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-NEAR = 0.01  # of the eigenvalues of the cosines between columns, the least over the largest
-POINTS = 4000
+NEAR = 0.01  # least over largest eigenvalue of the cosines between columns: below, they are close together; chosen
 
 
 def in_basis(problem: Problem, sample: Records) -> Problem:
@@ -61,7 +61,7 @@ def with_basis(problem: Problem, basis: Array) -> Problem:
 
 def _spread(sample: Records) -> Records:
     """Return some of the records, from everywhere: files are often sorted."""
-    return sample.take(np.unique(np.linspace(0, sample.rows - 1, POINTS).astype(int)))
+    return sample.take(np.unique(np.linspace(0, sample.rows - 1, BASIS_ROWS).astype(int)))
 
 
 def far_apart(matrix: Array) -> Array:

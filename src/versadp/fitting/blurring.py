@@ -1,4 +1,4 @@
-"""How far a loss with kinks is blurred, coefficient by coefficient: as far as its curvature does not mind.
+"""Blur of a loss with kinks, coefficient by coefficient: as wide as its curvature does not change.
 
 A series is blind beyond some frequency T (`correction/series.py`), and what it misses of the score, as a function of a
 shift t of the line, is made of waves beyond T. So with B_j(t) what a blur adds to the score of coefficient j,
@@ -78,7 +78,7 @@ def blurred(problem: Problem, theta: Array, sample: Records) -> Problem:
         return problem
     variance, off = _judged(members, seen, theta, np.asarray(np.linalg.inv(curvature)))
     blurs = chosen(found[:-1], variance / problem.source.rows, off, curvature)
-    return replace(problem, expansion=blurs.expansions[0], blurs=blurs)
+    return problem.approximated(expansion=blurs.expansions[0], blurs=blurs)
 
 
 def _judged(members: Sequence[Expanded], seen: Seen, theta: Array, inverse: Array) -> tuple[Array, Array]:

@@ -16,8 +16,8 @@ from versadp import inputs
 from versadp.display.progress import bar
 from versadp.engine import at_work
 from versadp.errors import EstimationError
+from versadp.fitting.design_covariance import refuse_people
 from versadp.fitting.fit import fit
-from versadp.fitting.persons import refuse_people
 from versadp.inference.checks import check_level
 from versadp.release.release import load
 

@@ -9,7 +9,6 @@ of the records where their fits begin: with v the sandwich variance of a coeffic
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from versadp.estimation import Family
 from versadp.estimation.combine import simplex_weights, trace_matrix
 from versadp.estimation.newton import definite
+from versadp.estimation.sizes import PART_ROWS
 from versadp.fitting.methods import forms_of
 from versadp.fitting.source import MemorySource
 from versadp.noise.points import How
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     Begun = tuple[Problem, Array]
 
 FEW = 100  # points of a record that are written out without a thought
-ROWS = 20_000
 
 
 def few_points(problem: Problem) -> bool:
@@ -42,8 +41,10 @@ def few_points(problem: Problem) -> bool:
 
 def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, seed: int) -> Begun:
     """Return the problem, and where it starts, whose correction is predicted to vary less; it says so."""
-    if sample.rows > ROWS:
-        sample = sample.take(np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, ROWS, replace=False)))
+    if sample.rows > PART_ROWS:
+        sample = sample.take(
+            np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, PART_ROWS, replace=False))
+        )
     of_series, of_points = (_variances(*each, sample, engine, seed) for each in (series, points))
     expansion = series[0].expansion
     assert expansion is not None
@@ -53,8 +54,8 @@ def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, 
     with np.errstate(invalid="ignore"):
         ratio = float(np.exp(np.mean(np.log(of_series) - np.log(of_points)) / 2))
     if ratio < 1:
-        return replace(series[0], taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
-    return replace(points[0], taken=f"signed points, for a series {_times(ratio)}"), points[1]
+        return series[0].approximated(taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
+    return points[0].approximated(taken=f"signed points, for a series {_times(ratio)}"), points[1]
 
 
 def _times(ratio: float) -> str:

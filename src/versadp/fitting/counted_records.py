@@ -1,13 +1,16 @@
-"""Which records a state has counted: by their edition, and by a fingerprint however they are cut into files or sorted.
+"""Records that a state has counted: by digests of parts, by edition, and by a fingerprint of all records.
 
     fingerprint = (n, sum over rows of hash(row) mod 2^64)
 
-The hash is the public one of `release/path/order.py`. Two sets of records with one fingerprint are the same records:
-others have it with probability about 2^-64.
+It does not depend on how records are cut into files or sorted: the hash is the public one of `release/path/order.py`.
+Two sets of records with one fingerprint are the same records: others have it with probability about 2^-64.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from versadp.engine import Engine
+    from versadp.fitting.update_state import State
     from versadp.release.folder.folder import Handle
     from versadp.release.release import Release
 
 Fingerprint = tuple[int, int]
-HASHES = 2**64
+HASHES = 2**64  # values of the public row hash
 
 
 def fingerprint(release: Release, engine: Engine) -> Fingerprint:
@@ -106,3 +110,46 @@ def refuse_other_edition(release: Release, edition: int | None, parts: Collectio
             "the state is of another edition: most of these people are in it already, with other noise",
             hint=f"fit this edition anew{before}",
         )
+
+
+def mechanism_digest(release: Release) -> str:
+    """Return a digest of the mechanism that made a release."""
+    text = json.dumps(release.mechanism.to_dict(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def part_digests(release: Release) -> list[str]:
+    """Return digests of the released parts: a folder's manifest has them, and a table is one part."""
+    source = release._source  # noqa: SLF001 - where its records are
+    if isinstance(source, Folder):
+        return [part.sha256 for part in source.manifest.parts]
+    import pyarrow as pa
+
+    whole = hashlib.sha256()
+    for batch in release.batches():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema.remove_metadata()) as writer:
+            writer.write_batch(batch.replace_schema_metadata(None))
+        whole.update(sink.getvalue())
+    return [whole.hexdigest()]
+
+
+def unseen(release: Release, state: State) -> tuple[Release, list[str]]:
+    """Return what a state has not seen of a release, and the digests of its parts."""
+    if mechanism_digest(release) != state.mechanism:
+        raise ReleaseError(
+            "the new records were released by another mechanism than the old ones",
+            hint="append to the release, or release with the same mechanism; or fit the two by themselves",
+        )
+    refuse_other_edition(release, state.edition, state.seen)
+    digests, before = part_digests(release), set(state.seen)
+    new = [digest for digest in digests if digest not in before]
+    if not new:
+        raise DataError("all of these records are in the state already", hint="give what came since")
+    source = release._source  # noqa: SLF001 - as above
+    if len(new) < len(digests):
+        assert isinstance(source, Folder)
+        parts = tuple(part for part in source.manifest.parts if part.sha256 not in before)
+        source = replace(source, manifest=replace(source.manifest, parts=parts))
+        release = release.with_source(source)
+    return release, new

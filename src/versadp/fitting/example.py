@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 REGIONS = ("north", "east", "south", "west")
-SCHEMA = Schema(
+SCHEMA = Schema(  # made-up columns with public bounds
     {
         "age": Bounded(18, 90),
         "income": Bounded(0, 120_000),

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ROUNDS = 20
+ROUNDS = 20  # Newton steps of a start at most: each may need a new series
 NEAR = 0.3  # standard errors
-ROWS = 30_000
+ROWS = 30_000  # records that a start of a loss with kinks is found from: chosen
 FAR = 100.0  # a first guess of an index this wide is none
 SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are taken to be as smooth as that
 
@@ -81,7 +81,7 @@ def expanded(
         theta = theta + move
         if near:
             break
-    return replace(problem, expansion=form.expansion), theta
+    return problem.approximated(expansion=form.expansion), theta
 
 
 def _is_convex(moments: Moments) -> bool:

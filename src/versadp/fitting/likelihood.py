@@ -1,6 +1,7 @@
 """`fit(method="likelihood")`: from a release and a formula to a likelihood, and back to results.
 
-The response model is assumed, the noise is known, the law of the noisy columns is free (`estimation/likelihood.py`).
+The response model is assumed, the noise is known, the law of the noisy columns is free
+(`likelihood/semiparametric.py`).
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import numpy as np
 from versadp.engine import add_up, is_far, nearby
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
-from versadp.estimation.likelihood import total
-from versadp.estimation.likelihood_sets import likelihood_set
-from versadp.estimation.mixture import maximise, score_test
-from versadp.fitting.paired import Paired
+from versadp.estimation.sizes import KEPT_NUMBERS
+from versadp.estimation.thresholds import KNOWN_SPREAD
+from versadp.fitting.design_covariance import ROWS, refuse_people
+from versadp.fitting.likelihood_pairs import Pairs
 from versadp.fitting.public_facts import public_levels
-from versadp.fitting.report import header
 from versadp.formula.design import make_design
 from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
+from versadp.inference.summary import guarantee
 from versadp.inference.trust import Trust
+from versadp.likelihood import likelihood_set, maximise, score_test, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,30 +32,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.engine import Engine
-    from versadp.estimation.likelihood import Lot
-    from versadp.estimation.likelihood_sets import LikelihoodSet
-    from versadp.estimation.mixture import Mixed, Sums
+    from versadp.fitting.fit_request import FitRequest
+    from versadp.likelihood import LikelihoodSet, Lot, Mixed, Sums
     from versadp.release.folder.folder import Handle
-    from versadp.release.release import Release
 
     Array = NDArray[np.float64]
 
-KEPT = 40_000_000  # pairs of records and points that are kept in memory
-LIMIT = 4_000_000_000
-FIRM = 10.0  # standard errors of a column's variance: below, intervals were seen to be short
+LIMIT = 4_000_000_000  # pairs of records and points: each pass goes through 32 GB of numbers then; chosen
 
 
-def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Engine) -> Results:
+def fit_likelihood(request: FitRequest, engine: Engine) -> Results:
     """Fit a response model by maximum likelihood.
 
     Parameters
     ----------
-    release : Release
-    formula : str
-    loss : IndexLoss
-        One that is the negative log density of a law: squared, logistic, poisson.
+    request : FitRequest
+        With a loss that is the negative log density of a law: squared, logistic, poisson.
     engine : Engine
     """
+    release, formula, loss = request.release, request.formula, request.minimised
+    if request.design["cov_type"] != ROWS:
+        refuse_people(release, "a fit by likelihood")
+    refuse_options(
+        extension=request.extension,
+        start=request.begin,
+        weights=request.weights,
+        **{name: request.design[name] for name in ("offset", "groups", "subset")},
+    )
     law = loss.response_law() if loss.needs_formula else None
     if law is None:
         raise ParameterError(
@@ -62,50 +67,50 @@ def fit_likelihood(release: Release, formula: str | None, loss: Any, engine: Eng
     if formula is None:
         raise ParameterError("a likelihood needs a formula", hint='e.g. "y ~ age"')
     design = make_design(formula, release.mechanism.schema, partial(public_levels, release))
-    paired = Paired.of(release, design, loss, law)
-    points, n = paired.support.size * paired.cells, len(release)
+    pairs = Pairs.of(release, design, loss, law)
+    points, n = pairs.support.size * pairs.cells, len(release)
     if n * points > LIMIT:
         raise DataError(
             f"{n:,} records against {points:,} points are more than a likelihood serves",
             hint=f"use method 'efficient', or a random part of {LIMIT // points:,} records",
         )
-    over_all = _passes(paired, engine)
-    sums = _sums(paired, over_all)
-    likelihood = paired.likelihood
-    even = np.full((likelihood.strata, paired.support.size), 1 / paired.support.size)
-    found, test = maximise(sums, paired.start(), even), None
+    over_all = _passes(pairs, engine)
+    sums = _sums(pairs, over_all)
+    likelihood = pairs.likelihood
+    even = np.full((likelihood.strata, pairs.support.size), 1 / pairs.support.size)
+    found, test = maximise(sums, pairs.start(), even), None
     if likelihood.public and found.outcome is Outcome.CONVERGED:
         richer, eta, added = likelihood.richer(found.eta)
         there = over_all(lambda lot: richer.sums(lot.richer(), eta, found.weights))
         test = SpecificationTest.of(*score_test(there, added))
-    return _results(paired, found, loss, test, partial(_sets, paired, engine, found))
+    return _results(pairs, found, loss, test, partial(_sets, pairs, engine, found))
 
 
-def _passes(paired: Paired, engine: Engine) -> Callable[[Callable[[Lot], Any]], Sums]:
+def _passes(pairs: Pairs, engine: Engine) -> Callable[[Callable[[Lot], Any]], Sums]:
     """Return what sums something over all records, which are kept in memory if they are few and worked on here."""
-    release = paired.release
+    release = pairs.release
     runner = engine if is_far(engine) and release.on_disk else nearby(engine)
-    few = len(release) * paired.support.size * paired.cells <= KEPT
-    lots = paired.kept() if few and not is_far(runner) else None
+    few = len(release) * pairs.support.size * pairs.cells <= KEPT_NUMBERS
+    lots = pairs.kept() if few and not is_far(runner) else None
 
     def over_all(work: Callable[[Lot], Any]) -> Sums:
         if lots is not None:
             return total(runner.sum(work, lots))
-        found = runner.map(partial(_of_lots, paired, work), list(release.handles()))
+        found = runner.map(partial(_of_lots, pairs, work), list(release.handles()))
         return total(add_up(each for several in found for each in several))
 
     return over_all
 
 
-def _sums(paired: Paired, over_all: Callable[[Callable[[Lot], Any]], Sums]) -> Callable[[Array, Array], Sums]:
+def _sums(pairs: Pairs, over_all: Callable[[Callable[[Lot], Any]], Sums]) -> Callable[[Array, Array], Sums]:
     """Return the log likelihood and what a step needs, at parameters and weights."""
-    likelihood = paired.likelihood
+    likelihood = pairs.likelihood
     return lambda eta, weights: over_all(partial(likelihood.sums, eta=eta, weights=weights))
 
 
-def _of_lots(paired: Paired, work: Callable[[Lot], Any], handle: Handle) -> list[Any]:
+def _of_lots(pairs: Pairs, work: Callable[[Lot], Any], handle: Handle) -> list[Any]:
     """Return what a function makes of each lot of a handle, read here."""
-    return [work(lot) for lot in paired.read(handle)]
+    return [work(lot) for lot in pairs.read(handle)]
 
 
 def refuse_options(**given: object) -> None:
@@ -128,13 +133,13 @@ def _covariance(found: Mixed) -> Array | None:
     return cov if np.isfinite(cov).all() and (np.diag(cov) > 0).all() else None
 
 
-def _sets(paired: Paired, engine: Engine, found: Mixed) -> dict[str, LikelihoodSet]:
+def _sets(pairs: Pairs, engine: Engine, found: Mixed) -> dict[str, LikelihoodSet]:
     """Return the likelihood sets of all coefficients; none where one of them cannot be had.
 
     The records are read again: results that nobody asks for intervals do not keep them in memory.
     """
-    sums, sets = _sums(paired, _passes(paired, engine)), {}
-    for j, name in enumerate(paired.design.names):
+    sums, sets = _sums(pairs, _passes(pairs, engine)), {}
+    for j, name in enumerate(pairs.design.names):
         one = likelihood_set(sums, found, j)
         if one is None:
             return {}
@@ -143,14 +148,14 @@ def _sets(paired: Paired, engine: Engine, found: Mixed) -> dict[str, LikelihoodS
 
 
 def _results(
-    paired: Paired,
+    pairs: Pairs,
     found: Mixed,
     loss: Any,
     test: SpecificationTest | None,
     sets: Callable[[], dict[str, LikelihoodSet]],
 ) -> Results:
     """Return a maximum as the user sees it."""
-    design, outcome, cov = paired.design, found.outcome, _covariance(found)
+    design, outcome, cov = pairs.design, found.outcome, _covariance(found)
     p = len(design.names)
     if outcome is Outcome.CONVERGED and cov is None:
         outcome = Outcome.INDEFINITE
@@ -159,11 +164,11 @@ def _results(
         None if cov is None else cov[:p, :p],
         design.names,
         outcome,
-        len(paired.release),
+        len(pairs.release),
         loss=loss.name,
         method="likelihood",
         formula=design.formula,
-        header=header(paired.release) | _assumed(paired, found, cov),
+        header=guarantee(pairs.release) | _assumed(pairs, found, cov),
         predict_link=loss.prediction,
         design=design.terms,
         trust=Trust(test=test),
@@ -171,32 +176,32 @@ def _results(
     )
 
 
-def _assumed(paired: Paired, found: Mixed, cov: Array | None) -> dict[str, str]:
+def _assumed(pairs: Pairs, found: Mixed, cov: Array | None) -> dict[str, str]:
     """Return what is assumed, and the scale of the response."""
-    columns, groups = ", ".join(paired.support.columns) or "noisy columns", paired.groups
+    columns, groups = ", ".join(pairs.support.columns) or "noisy columns", pairs.groups
     law = "any law, the same for all records"
     if groups.columns:
         given = ", ".join(groups.columns)
         law = f"any law in each of {groups.strata} groups of equal {given}"
         if groups.rows is None:
             law = f"any law, times a factor e^(c x w) in {given}"
-    facts = _caution(paired, found) if cov is not None else {}
-    facts |= {"assumes": f"that the response follows {paired.law.words}", f"law of {columns}": law}
-    if paired.law.scaled and cov is not None:
-        p = len(paired.design.names)
+    facts = _caution(pairs, found) if cov is not None else {}
+    facts |= {"assumes": f"that the response follows {pairs.law.words}", f"law of {columns}": law}
+    if pairs.law.scaled and cov is not None:
+        p = len(pairs.design.names)
         sigma = float(np.exp(found.eta[p]))
         facts["standard deviation of the response"] = f"{sigma:.4g} ± {sigma * np.sqrt(cov[p, p]):.2g}"
     return facts
 
 
-def _caution(paired: Paired, found: Mixed) -> dict[str, str]:
+def _caution(pairs: Pairs, found: Mixed) -> dict[str, str]:
     """Return a word of caution where the spread of a noisy number is hardly known: standard errors are short there."""
-    support, numeric = paired.support, paired.release.mechanism.schema.numeric
+    support, numeric = pairs.support, pairs.release.mechanism.schema.numeric
     at = [j for j, name in enumerate(support.columns) if name in numeric]
     if not at:
         return {}
     t = found.strength(support.middle[at].T)
-    weak = [support.columns[j] for j, each in zip(at, t, strict=True) if each < FIRM]
+    weak = [support.columns[j] for j, each in zip(at, t, strict=True) if each < KNOWN_SPREAD]
     if not weak:
         return {}
     return {

@@ -1,30 +1,39 @@
-"""Designs that are linear in the noisy columns, and in the numbers that stand for the levels of categories."""
+"""Linear designs and noisy responses.
+
+A design is linear in the noisy columns, and in the numbers that stand for the levels of categories, or it is evaluated
+at signed points. A noisy response is coded for its loss, or refused.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from versadp.correction import LinearModel
+from versadp.errors import ParameterError
 from versadp.fitting.methods import is_expanded
-from versadp.fitting.private_response import noisy_coding
 from versadp.fitting.problem import Problem
 from versadp.fitting.request import incomplete
 from versadp.fitting.weight_groups import by_noise
 from versadp.formula.design import CODED, PUBLIC
 from versadp.noise.coded import code
+from versadp.schema import Bounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.correction import FormulaModel, Records
     from versadp.fitting.request import Codes, Request
     from versadp.fitting.source import ReleaseSource
     from versadp.formula.design import Design, Part
+    from versadp.losses import IndexLoss
     from versadp.noise import Block
     from versadp.noise.units import Units
     from versadp.schema import Schema
+
 
 FEW_LEVELS = 300  # combinations of levels that are summed over one by one; each costs what a model without them costs
 
@@ -49,14 +58,17 @@ def linear_view(request: Request, design: Design, touched: tuple[Block, ...], *,
     if not design.linear or (design.private and codes is None):
         return None
     units = request.units(blocks, codes, centred="Intercept" in design.names)
-    # a noisy response moves with the index where the loss is one of their difference, or where it is undone by itself
-    natural = (loss.natural or loss.margin) and units.exact_rate is None
-    if design.response != PUBLIC and not loss.residual and not natural:
+    if design.response != PUBLIC and not _takes_noisy_response(loss, units):
         return None
     # complete records of some blocks are undone at points only
     if request.free and incomplete(touched, design) and is_expanded(loss) and not _have_cases(touched):
         return None
     return View(blocks, codes or {}, units)
+
+
+def _takes_noisy_response(loss: Any, units: Units) -> bool:
+    """Return True if a loss is one of the difference of response and index, or undoes a response by itself."""
+    return bool(loss.residual or ((loss.natural or loss.margin) and units.exact_rate is None))
 
 
 def _prefers_codes(design: Design, loss: Any, schema: Schema) -> bool:
@@ -139,3 +151,60 @@ def _places(design: Design, view: View, schema: Schema) -> tuple[NDArray[np.int6
     parts = [split.parts[0] if split is not None and split.parts else None for split in design.splits]
     columns = [place(kind, part) for kind, part in zip(design.columns, parts, strict=True)]
     return np.array(columns), place(design.response, design.outcome)
+
+
+def noisy_coding(loss: IndexLoss, units: Units, response: int) -> tuple[float, float]:
+    """Return what codes a noisy response, from the units of the fit to what the loss needs."""
+    origin, unit = float(units.centre[response]), float(units.unit[response])
+    if loss.classes is None:
+        return origin, unit
+    low, high = (float(end[response]) for end in units.bounds)
+    (first, second), width = loss.classes, high - low
+    return first + (second - first) * (origin - low) / width, (second - first) * unit / width
+
+
+def check_response(design: Design, loss: IndexLoss, schema: Schema, *, natural: bool) -> None:
+    """Refuse a noisy column as a response where a loss cannot take its bounds.
+
+    Corrected scores are evaluated at values between them that nobody has, which does no harm; but what the two classes
+    are cannot be read off noisy values. Where the loss is linear in it (`natural`) any two values are coded to them.
+    """
+    column = schema.columns[schema.numeric[design.response]]
+    assert isinstance(column, Bounded)
+    bounds = column.lower, column.upper
+    if loss.classes is not None and natural:
+        if column.steps != 1:
+            raise ParameterError(
+                f"{loss.name} loss needs a response of two values", hint="declare it so: Bounded(0, 1, step=1)"
+            )
+        return
+    if loss.classes is None:
+        loss.response(np.array(bounds))
+    elif bounds != loss.classes:
+        low, high = loss.classes
+        raise ParameterError(
+            f"{loss.name} loss needs a noisy response with bounds {low:g} and {high:g}, its two classes, "
+            f"and {design.response_name} has others",
+            hint=f"release it as Bounded({low:g}, {high:g}), or take a public response",
+        )
+
+
+def check_function(model: FormulaModel, records: Records) -> FormulaModel:
+    """Refuse a function of noisy columns as a response where a loss cannot take its values on the domain.
+
+    What is false or true, or one of two levels, is coded to the two classes of a loss.
+    """
+    _, y = model.rows(model.units.clip(records.z), np.arange(records.rows), records)
+    if model.loss.classes is None:
+        model.loss.response(y)
+        return model
+    low, high = model.loss.classes
+    if np.isin(y, (0.0, 1.0)).all():
+        return replace(model, coding=(low, high - low))
+    if not np.isin(y, model.loss.classes).all():
+        raise ParameterError(
+            f"{model.loss.name} loss needs a response of {low:g} and {high:g}, "
+            f"and {model.design.response_name} has other values",
+            hint="compare, as in I(income > 50000) ~ age, or take another loss",
+        )
+    return model

@@ -51,13 +51,13 @@ def drawn_extensions() -> tuple[Extension, ...]:
 
 
 def pair_pace(rows: int, *, rate: float, dim: int, thrift: int) -> dict[str, int]:
-    """Return how many draws of the Laplacian records get, of which so many came so far, and if they are pairs."""
+    """Return the number of draws of the Laplacian per record, after `rows` records, and whether they are pairs."""
     count = int(max(1, np.clip(1e4 / rows * (1 + 20 * rate), 1, 10) / thrift))
     return {"count": count, "paired": rows <= 200_000 or rate > 0.05 or dim == 1}
 
 
 def draw_pace(rows: int, *, bounds: tuple[int, int], enough: float, share: int, thrift: int) -> dict[str, int]:
-    """Return how many signed draws records get, of which so many came so far: near the box, and a share of it far."""
+    """Return the number of signed draws per record, after `rows` records: near the box, and a share of it far."""
     near = int(max(4, np.clip(enough / rows, *bounds) / thrift))
     return {"near": near, "far": max(4 // share, near // share)}
 

@@ -21,8 +21,7 @@ from versadp.correction import CustomModel, FormulaModel, MultinomialModel, Reco
 from versadp.engine import Serial
 from versadp.errors import ParameterError
 from versadp.estimation import Question
-from versadp.fitting.linear_view import linear_problem, linear_view
-from versadp.fitting.private_response import check_function, check_response
+from versadp.fitting.linear_view import check_function, check_response, linear_problem, linear_view
 from versadp.fitting.problem import Problem
 from versadp.fitting.public_facts import Known, public_columns, public_levels, response_coding
 from versadp.fitting.request import Request, incomplete, nullable_in

@@ -1,26 +1,25 @@
-"""What a fit can be asked afterwards, for which the release is looked at again: nothing is kept until then."""
+"""Post-estimation quantities, computed lazily: the release is read again when one is asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp.errors import EstimationError
-from versadp.estimation import Family
-from versadp.estimation.covariance import Inquiry, Labels, look_at
 from versadp.fitting.averages import Averaging
 from versadp.schema import Bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from versadp.fitting.report import Answer
-    from versadp.fitting.sample_design import Study
+    from versadp.fitting.job import Job
+    from versadp.fitting.report import FitReport
+    from versadp.fitting.sample_design import SampleDesign
     from versadp.inference import Results
     from versadp.inference.effects import Move
 
@@ -28,36 +27,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Further:
-    """More of a fit.
+class PostEstimation:
+    """Post-estimation quantities of a fit, computed lazily."""
 
-    Attributes
-    ----------
-    study : Study
-    again : callable
-        What gives the answer once more.
-    refit : callable
-        What fits another formula or by another method to the same records, as `fit` does.
-    link : str
-    method, loss : str
-    """
-
-    study: Study
-    again: Callable[[], Answer]
-    refit: Callable[..., Results]
-    link: str
-    method: str
-    loss: str
+    job: Job
 
     @cached_property
-    def answer(self) -> Answer:
-        """The fit and its problem, once more."""
-        return self.again()
+    def answer(self) -> FitReport:
+        """The fit and its problem, computed again."""
+        return self.job.estimate()
+
+    @property
+    def design(self) -> SampleDesign:
+        """The sample design of the fit."""
+        return self.job.design
 
     @cached_property
     def columns(self) -> Mapping[str, float | tuple[Any, ...]]:
-        """The columns of the right side: how wide a number is, or the levels of a category."""
-        problem, schema = self.answer.problem, self.study.release.mechanism.schema
+        """The columns of the right side: the width of a number, or the levels of a category."""
+        problem, schema = self.answer.problem, self.design.release.mechanism.schema
         design = problem.design
         if design is None:
             return {}
@@ -77,17 +65,19 @@ class Further:
 
     def averages(self, moves: Sequence[Mapping[str, Move]], contrast: Array) -> tuple[Array, Array]:
         """Return contrasts of averages of predictions with columns moved, and their covariance."""
-        if self.study.offset is not None:
+        if self.design.offset is not None:
             raise EstimationError(
                 "there are no averages of a fit with an offset", hint="predict at records of your own, with the offset"
             )
-        if self.answer.asked is None or not self.answer.fit.converged:
+        if self.answer.diagnostics is None or not self.answer.fit.converged:
             raise EstimationError("there are no averages of this fit", hint="it needs an estimate and a formula")
-        found = Averaging(self.answer, self.link, self.method, self.study.clusters, self.study.counted).averages(
-            moves, contrast
-        )
+        averaging = self._averaging(str(getattr(self.job.request.minimised, "link", None)))
+        found = averaging.averages(moves, contrast)
         q = contrast.shape[1]
-        return found.values, found.cov[:q, :q] * self.study.rows_per_person
+        return found.values, found.cov[:q, :q] * self.design.rows_per_person
+
+    def _averaging(self, link: str) -> Averaging:
+        return Averaging(self.answer, link, self.job.request.method, self.design.clusters, self.design.counted)
 
     @cached_property
     def noisy(self) -> bool:
@@ -97,55 +87,31 @@ class Further:
 
     def naive(self) -> Results:
         """Return the same fit without any correction."""
-        return self.refit(method="naive")
+        return self.job.refit(method="naive")
 
     def rsquared(self) -> float:
         """Return `1 - E (y - x'theta)² / var y` at the true records, by `E (y - u)² = E y² - E y u` at the minimum."""
-        problem, fit, asked = self.answer.problem, self.answer.fit, self.answer.asked
-        if self.loss != "squared" or problem.design is None or asked is None:
+        problem, fit, diagnostics = self.answer.problem, self.answer.fit, self.answer.diagnostics
+        if self.job.request.minimised.name != "squared" or problem.design is None or diagnostics is None:
             raise EstimationError("R² is a share of squares", hint="squared loss with a formula has it")
         if "Intercept" not in problem.design.names:
             raise EstimationError("R² needs a model with an intercept", hint="leave out - 1 or + 0")
-        if problem.nullable or self.method == "naive" or self.study.offset is not None:
+        if problem.nullable or self.job.request.method == "naive" or self.design.offset is not None:
             raise EstimationError(
                 "R² cannot be had here: of columns that may be missing, of a naive fit and with an offset there is none"
             )
-        averaging = Averaging(self.answer, "identity", self.method)
-        mix = np.ones((1, len(asked.family.names))) if fit.mix is None else fit.mix[:1]
-        score = -asked.family.moments(np.zeros_like(fit.theta), mix, hessian=False).score[0]  # E m y
+        averaging = self._averaging("identity")
+        mix = np.ones((1, len(diagnostics.family.names))) if fit.mix is None else fit.mix[:1]
+        score = -diagnostics.family.moments(np.zeros_like(fit.theta), mix, hessian=False).score[0]  # E m y
         unit, _ = averaging.units
         left = problem.design.left.text
         alone = {"cov_type": "robust", "groups": None, "method": "efficient"}
         mean, square = (
-            float(self.refit(formula=f"{text} ~ 1", **alone).params[0]) for text in (f"I({left})", f"I(({left}) ** 2)")
+            float(self.job.refit(formula=f"{text} ~ 1", **alone).params[0])
+            for text in (f"I({left})", f"I(({left}) ** 2)")
         )
         spread = square - mean**2
         if spread <= 0:
             raise EstimationError("the corrected variance of the response is not positive", hint="use more records")
-        level = float(averaging.constant @ score) / self.study.weight
-        return (float(fit.theta @ score) / self.study.weight - level**2) * unit**2 / spread
-
-
-def recounted(answer: Answer, study: Study) -> Answer:
-    """Return a fit with the covariance of clusters, or of records that stand for several each.
-
-    What is told beside it by taking records for independent (score sets, the specification test) is left out; a weak
-    fit has nothing else, and no answer then.
-    """
-    fit, asked, problem = answer.fit, answer.asked, answer.problem
-    if fit.weak or (fit.converged and (fit.sets or asked is None or fit.hessian is None)):
-        raise EstimationError(
-            "these records hardly tell how the objective bends, and the intervals that hold then take records for "
-            "independent",
-            hint="leave out cov_type and weight_type, or use more records or fewer coefficients",
-        )
-    if not fit.converged:
-        return answer
-    assert asked is not None
-    family = asked.family
-    mix = np.ones((1, len(family.names))) if fit.mix is None else fit.mix
-    inquiry = Inquiry(family.forms, fit.theta, mix, clusters=study.clusters, counted=study.counted)
-    whole = Family((*family.forms, Labels()), problem.source, family.size, family.engine, family.seed)
-    cov = look_at(whole, fit, asked.groups, inquiry).cov
-    n = round(fit.n * study.weight) if study.counted else fit.n
-    return replace(answer, fit=replace(fit, cov=problem.widened(cov), contrasts=None, n=n))
+        level = float(averaging.constant @ score) / self.design.weight
+        return (float(fit.theta @ score) / self.design.weight - level**2) * unit**2 / spread

@@ -1,15 +1,15 @@
-"""What estimation works on: a model, the blocks that it touches, and the way back to the user's units."""
+"""An estimation problem: a model, the blocks that it touches, its records, and the way back to the user's units."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordModel, Records
 from versadp.engine import Serial, is_far, nearby
-from versadp.fitting.source import Asked, MemorySource, ReleaseSource
+from versadp.fitting.source import MemorySource, ReleaseSource, SampleRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,40 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Approximation:
+    """Functions near the score of a problem that its noise can be undone of; the default is the score itself.
+
+    Attributes
+    ----------
+    expansion : Expansion, optional
+        The loss as a series, where its index lies.
+    blurs : Blurs, optional
+        Of a loss with kinks: the series of each coefficient, and a bound on its shift.
+    degrees : tuple of int, optional
+        Of the polynomials of each noisy column on which the score is projected.
+    off : float
+        Bound on the shift of coefficients by a projection, in standard errors.
+    taken : str
+        Which of two approximations was taken, and what was predicted of the other; empty if there was one only.
+    """
+
+    expansion: Expansion | None = None
+    blurs: Blurs | None = None
+    degrees: tuple[int, ...] | None = None
+    off: float = 0.0
+    taken: str = ""
+
+    def widened(self, cov: Array) -> Array:
+        """Return a covariance with the bound on the shift added: an error like any other."""
+        if self.blurs is not None:
+            return cov + np.diag(self.blurs.off**2)
+        shift = self.off if self.expansion is None else self.expansion.shift
+        return cov * (1 + shift**2)
+
+
+@dataclass(frozen=True)
 class Problem:
-    """What estimation works on, and the way back to the user's units.
+    """An estimation problem, the way back to the user's units, and the approximation of its score.
 
     Attributes
     ----------
@@ -42,24 +74,16 @@ class Problem:
     scale, shift : array
         `theta_user = scale @ theta + shift`.
     quantile : Question, optional
-        The quantile of a function of a record that is asked for, if it is that.
+        The quantile of a function of a record, if that is the parameter.
     nullable : tuple of str
         Columns of the model whose values may be missing: it is fitted to the records in which none is.
-    expansion : Expansion, optional
-        The loss as a series, where its index lies.
     rounded : mapping of str to float
-        Numbers that may lie between the points of their lattice, and how far apart these are.
-    taken : str
-        Which of two corrections was taken, and what was predicted of the other; nothing where there was one only.
-    degrees : tuple of int, optional
-        Of the polynomials of each noisy column on which the score is projected.
-    off : float
-        By how many standard errors that may move coefficients, at most.
-    blurs : Blurs, optional
-        Of a loss with kinks: the series of each coefficient, and what it may be off by.
+        Numbers that may lie between the points of their lattice, and the step of the lattice.
     extended : bool
         True where several blocks are touched and one of them is zero-inflated: the score may be extended beyond the
         domain, so that there are members to combine.
+    approximation : Approximation
+        The only field that fitting changes, beside the smoothing of the model.
     """
 
     model: AnyModel
@@ -73,24 +97,32 @@ class Problem:
     design: Design | None = None
     quantile: Question | None = None
     nullable: tuple[str, ...] = ()
-    expansion: Expansion | None = None
     rounded: Mapping[str, float] = field(default_factory=dict)
-    taken: str = ""
-    degrees: tuple[int, ...] | None = None
-    off: float = 0.0
-    blurs: Blurs | None = None
     extended: bool = False
+    approximation: Approximation = Approximation()
+
+    @property
+    def expansion(self) -> Expansion | None:
+        """The series of the loss, if there is one."""
+        return self.approximation.expansion
+
+    @property
+    def blurs(self) -> Blurs | None:
+        """The series of each coefficient, if a loss with kinks has them."""
+        return self.approximation.blurs
+
+    @property
+    def degrees(self) -> tuple[int, ...] | None:
+        """The degrees of a projection, if there is one."""
+        return self.approximation.degrees
+
+    def approximated(self, **changes: Any) -> Problem:
+        """Return the problem with changes of its approximation."""
+        return replace(self, approximation=replace(self.approximation, **changes))
 
     def to_user(self, theta: Array, cov: Array) -> tuple[Array, Array]:
         """Return coefficients and covariance in the user's units."""
         return self.scale @ theta + self.shift, self.scale @ cov @ self.scale.T
-
-    def widened(self, cov: Array) -> Array:
-        """Return a covariance with what blurring or projecting a loss may be off by: an error like any other."""
-        if self.blurs is not None:
-            return cov + np.diag(self.blurs.off**2)
-        shift = self.off if self.expansion is None else self.expansion.shift
-        return cov * (1 + shift**2)
 
     def to_fit(self, theta: Array) -> Array:
         """Return the user's coefficients in the units of the fit."""
@@ -105,8 +137,8 @@ class Problem:
                 take = min(left, int(rng.hypergeometric(size, max(total - size, 0), min(left, total))))
                 chosen.append(np.sort(rng.choice(size, take, replace=False)))
                 left, total = left - take, total - size
-            asked.append(Asked(item, chosen))
-        if engine is not None and is_far(engine) and self.source.travels:  # and who is far reads them next
+            asked.append(SampleRequest(item, chosen))
+        if engine is not None and is_far(engine) and self.source.travels:  # remote workers keep them for the next pass
             taken = engine.map(self.source.take_and_keep, asked)
         else:
             taken = nearby(engine or Serial()).map(self.source.take, asked)

@@ -16,7 +16,7 @@ too. A loss of anybody's own is taken as it is. Where the shift stays above its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FIRST = (6, 6, 6, 5, 4, 4)  # degrees to begin with, by how many columns have them
-LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30)
+LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30)  # degrees that are tried: by 1, then by a fifth
 MOST, MOST_ROUGH = 6000, 600  # points that all records share; of a loss that is not smooth
-TESTS, ROWS = 256, 10_000
-HIGHER, HIGHEST = 1.25, 48
+TESTS, ROWS = 256, 10_000  # points at which errors are compared, records of their curvature: known to 6% and 1%
+HIGHER, HIGHEST = 1.25, 48  # factor of degrees that were not enough, and the highest that is tried: chosen
 NEGLIGIBLE, TOLERABLE = 0.1, 0.25  # shifts in standard errors
 ENOUGH, BLURRED = 0.4, 0.75  # the same where a loss is not smooth
 WIDE, WIDER = 1.0, 1.5  # scales of residuals that a kink is smoothed over, in one column and in several
@@ -77,7 +77,7 @@ def begun(problem: Problem) -> Problem:
     numbers = len(set(problem.units.names) - category)
     degrees = limited(problem, (FIRST[min(numbers, len(FIRST)) - 1],) * problem.units.dim)
     refuse_large(Projection(problem.blocks, degrees))
-    return replace(problem, degrees=degrees)
+    return problem.approximated(degrees=degrees)
 
 
 def refuse_large(projection: Projection) -> None:
@@ -114,7 +114,7 @@ def raised(problem: Problem, theta: Array, sample: Records, engine: Engine, *, s
     assert problem.degrees is not None
     place = _Place(problem, theta, sample, engine, seed, line)
     if place.projection(problem.degrees).exact:
-        return replace(problem, taken="all lattice points, nothing lost")
+        return problem.approximated(taken="all lattice points, nothing lost")
     first = place.curvature(problem.degrees)
     if first is None:  # nobody can tell: the fit will say so, or lead to where there is some
         return problem
@@ -163,7 +163,7 @@ def _named(choice: Choice) -> Problem:
     degrees = choice.problem.degrees
     assert degrees is not None
     said = f"polynomials of degree {max(degrees)}, off by at most {choice.shift:.1g} standard errors"
-    return replace(choice.problem, taken=said, off=choice.shift if choice.shift > NEGLIGIBLE else 0.0)
+    return choice.problem.approximated(taken=said, off=choice.shift if choice.shift > NEGLIGIBLE else 0.0)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class _Place:
 
     def look(self, degrees: tuple[int, ...]) -> Choice:
         """Return what such degrees come to."""
-        problem = replace(self.problem, degrees=degrees)
+        problem = self.problem.approximated(degrees=degrees)
         known = self.curvature(degrees)
         if known is None:
             return Choice(problem, np.inf)

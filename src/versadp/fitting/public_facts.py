@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Known(NamedTuple):
-    """What all records have shown, of which some are looked at: a part may lack a level, or one of two classes.
+    """Levels and classes in all records: a part may lack a level, or one of two classes.
 
     Attributes
     ----------

@@ -28,6 +28,8 @@ from scipy.special import chdtrc
 
 from versadp.correction import RecordModel
 from versadp.estimation import Curve, Fit, Outcome
+from versadp.estimation.sizes import NUMBERS_AT_ONCE
+from versadp.estimation.thresholds import LEVELS
 from versadp.losses.pilot_line import Line
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PILOT = 0.02  # of the column's width
-COARSE, PASSES = 240, 3
+COARSE, PASSES = 240, 3  # nodes of the first grid, 0.4% of the width apart, and its refinements at most
 BIAS, ALLOWED = 0.069, 0.1  # of a normal law, at most, times (b/sd)⁴; in standard errors
 REACH = 3.0  # bandwidths beyond which nothing counts
 SHARPER = (2, 4)  # times: what a smoothed law is compared with
@@ -48,14 +50,13 @@ AROUND = np.linspace(-REACH, REACH, 25)  # bandwidths from the quantile
 MISTAKEN = 0.05  # of smooth laws are taken for rougher ones
 FALLEN = 0.5  # of what is missed, with half the bandwidth: a smooth law has a sixteenth
 SHORTEST = 5  # halvings among which the shortest interval is looked for
-LEVEL, NORMAL = 0.95, 1.96  # of the interval that a standard error is taken from
+NORMAL = 1.96  # normal quantile of the interval that a standard error is taken from
 UNSEEN = 16  # lattice points in a bandwidth: what is straight in between is as good
-AT_ONCE = 4_000_000  # outputs times values
 
 
 @dataclass(frozen=True)
 class Seen:
-    """How often each output of a column was released.
+    """Counts of the released outputs of a column.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class Seen:
         """Return `F_b(t) - tau` and its standard error."""
         law, x, n = self.lattice.smooth(self.count), self.lattice.values, self.records
         mean, error = np.empty(t.size), np.empty(t.size)
-        size = max(1, AT_ONCE // self.lattice.drawn.size)
+        size = max(1, NUMBERS_AT_ONCE // self.lattice.drawn.size)
         for start in range(0, t.size, size):
             some = slice(start, start + size)
             psi = self.lattice.corrected(_below(x, t[some], bandwidth) - tau, law)
@@ -129,7 +130,7 @@ def smoothed_quantile(problem: Problem, question: Question) -> Smoothed | None:
             break
         curve = curve.joined(_curve(seen, more, smoothing, question.tau))
     curve = curve.told()
-    error = np.array([[curve.error_by(LEVEL) ** 2]])
+    error = np.array([[curve.error_by(LEVELS[0]) ** 2]])
     found = Fit(np.array([curve.estimate]), error, Outcome.CONVERGED, seen.records, curve=curve)
     return Smoothed(found, smoothing.said())
 
@@ -211,7 +212,7 @@ def _by_rule(seen: Seen, grid: Array, tau: float) -> Smoothing:
 
 
 class Missed(NamedTuple):
-    """What smoothing hides near a quantile: whether it can be told from noise, and how large it is."""
+    """The difference that smoothing makes near a quantile: whether it is significant, and its size."""
 
     seen: bool
     size: float

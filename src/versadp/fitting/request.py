@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """What is to be fitted to which records.
+    """A loss and the release that it is fitted to.
 
     Attributes
     ----------

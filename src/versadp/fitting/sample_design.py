@@ -1,4 +1,4 @@
-"""How records were drawn and what is known of them beside the columns of a model: a subset, clusters, an offset.
+"""Sample design: subset, weights, clusters and offset of the records that a model is fitted to.
 
 Each of them is by public columns. Noisy ones are refused: people who were selected, weighted or grouped by what noise
 made of them are not the people that a model is about, and every answer would be biased.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.errors import DataError, ParameterError, near
-from versadp.fitting.persons import ROWS, covariance_words
+from versadp.fitting.design_covariance import ROWS, covariance_words
 from versadp.fitting.source import is_number, values_of
 from versadp.fitting.weights import record_weights
 from versadp.formula.expression import parse_expression, quote
@@ -187,8 +187,8 @@ def without_offset(release: Release, formula: str, offset: str, loss: IndexLoss)
     )
 
 
-class Study(NamedTuple):
-    """What is fitted: some records, a formula, and what goes along with the records.
+class SampleDesign(NamedTuple):
+    """Records and formula as they are fitted, and how standard errors count the records.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Study(NamedTuple):
     clusters : int
     counted : bool
     offset : str or None
-    said : dict of str to str
+    notes : dict of str to str
         What the summary says of it.
     weight : float
         Mean weight of a record.
@@ -216,7 +216,7 @@ class Study(NamedTuple):
     clusters: int = 0
     counted: bool = False
     offset: str | None = None
-    said: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody writes to
+    notes: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody writes to
     weight: float = 1.0
     rows_per_person: int = 1
 
@@ -244,7 +244,7 @@ def _with_groups(cov_type: str, groups: str | None, several: int) -> str:
     return cov_type
 
 
-def make_study(
+def make_sample_design(
     release: Release,
     formula: str | None,
     loss: Any,
@@ -255,38 +255,46 @@ def make_study(
     cov_type: str = "robust",
     groups: str | None = None,
     subset: str | None = None,
-) -> Study:
-    """Return what is fitted, of what an analyst gives beside a release and a formula."""
+) -> SampleDesign:
+    """Return records, formula and weights as they are fitted, and how standard errors count records."""
     if weight_type not in WEIGHT_TYPES:
         raise ParameterError(f"there is no weight_type {weight_type!r}", hint=near(weight_type, WEIGHT_TYPES))
     if cov_type not in COV_TYPES:
         raise ParameterError(f"there is no cov_type {cov_type!r}", hint=near(cov_type, COV_TYPES))
     several = release.mechanism.schema.rows_per_person
     cov_type = _with_groups(cov_type, groups, several)
-    said: dict[str, str] = {}
+    notes: dict[str, str] = {}
     weighed = record_weights(weights, release)
     if subset is not None:
         release, kept = subset_of(release, subset)
         weighed = None if weighed is None else weighed[kept]
-        said["subset"] = subset
+        notes["subset"] = subset
     if weighed is not None:
         _check_weighed(weighed, weight_type)
-        said["weights"] = f"{weights if isinstance(weights, str) else 'given'} ({weight_type})"
-    counted = weighed is not None and weight_type == "frequency"
-    labels, clusters = (weighed, 0) if counted else (None, 0)
+        notes["weights"] = f"{weights if isinstance(weights, str) else 'given'} ({weight_type})"
+    labels, clusters = (weighed, 0) if weight_type == "frequency" else (None, 0)
+    counted = labels is not None and groups is None
+    words = covariance_words(release, cov_type, groups)
     if groups is not None:
         labels, clusters = clusters_of(release, groups)
-        counted = False
-        said["covariance"] = f"by {clusters:,} clusters of {groups}" + covariance_words(release, cov_type, groups)
-    elif words := covariance_words(release, cov_type):
-        said["covariance"] = words
+        words = f"by {clusters:,} clusters of {groups}" + words
+    notes |= {"covariance": words} if words else {}
     mean = 1.0 if weighed is None else float(weighed.mean())
     formula, offset = offset_in(formula, offset)
     if offset is not None:
-        if formula is None:
-            raise ParameterError("an offset belongs to a formula", hint='e.g. "visits ~ age"')
-        formula, factor, offset = without_offset(release, formula, offset, loss)
-        weighed = weighed if factor is None else factor if weighed is None else weighed * factor
-        said["offset"] = offset
+        formula, weighed, offset = _with_offset(release, formula, offset, loss, weighed)
+        notes["offset"] = offset
     together = several if cov_type == "robust" else 1
-    return Study(release, formula, weighed, labels, clusters, counted, offset, said, mean, together)
+    return SampleDesign(release, formula, weighed, labels, clusters, counted, offset, notes, mean, together)
+
+
+def _with_offset(
+    release: Release, formula: str | None, offset: str, loss: Any, weights: Array | None
+) -> tuple[str, Array | None, str]:
+    """Return formula and weights that say the same without an offset, and the offset."""
+    if formula is None:
+        raise ParameterError("an offset belongs to a formula", hint='e.g. "visits ~ age"')
+    found = without_offset(release, formula, offset, loss)
+    if found.factor is not None:
+        weights = found.factor if weights is None else weights * found.factor
+    return found.formula, weights, found.text

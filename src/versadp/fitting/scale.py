@@ -1,4 +1,4 @@
-"""The scale of residuals for a loss whose parameters are multiples of it, and the fit: both in turns.
+"""Alternate between residual scale and coefficients, for a loss whose parameters are multiples of the scale.
 
 With psi the score and chi that of the scale (`IndexLoss.scale_score`), s the scale,
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.correction import CustomModel, LinearModel
+from versadp.estimation.sizes import PART_ROWS
 from versadp.estimation.start import nearest_rows
 from versadp.fitting.expanding import closed_form, expanded
 from versadp.fitting.line import quick_family, quick_fit
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TURNS = 8
+TURNS = 8  # alternations at most: they end when the scale changes by less than ENOUGH
 ENOUGH = 1e-3  # of the scale: what is left matters to second order
 FARTHEST = 2.0  # times as wide or narrow is the next scale at most
-STEP, ROWS = 0.02, 20_000  # of the scale, for differences; records that it is found from
+STEP = 0.02  # of the scale, for differences of its score: their error is of its square
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What one pass asks of some records: sums of the scale's score and of its derivatives."""
+    """Sums of one pass over records: of the scale's score and of its derivatives."""
 
     loss: IndexLoss
     theta: Array
@@ -110,7 +111,7 @@ def _in_closed_form(
     assert form is not None
     assert not isinstance(problem.model, CustomModel)
     # the scale matters to second order only
-    few = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:ROWS]))
+    few = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:PART_ROWS]))
     seen = form.prepare(few, np.random.default_rng(0))
     waiting, scale, tilt = problem.model.loss, line.deviation() or 1.0, np.zeros(form.model.size)
     for _ in range(TURNS):

@@ -1,4 +1,4 @@
-"""Where the records of a fit come from: small handles, each read where it is worked on.
+"""Sources of the records of a fit: small handles, each read by the worker that needs it.
 
 A source gives handles that travel cheaply to other threads, processes or machines; whoever works on one reads it, and
 reads only the columns that the model uses. A release of moderate size is read once and kept.
@@ -16,6 +16,7 @@ import numpy as np
 from versadp.correction.model import Records, finite
 from versadp.engine import Pool, nearby
 from versadp.estimation.moments import KEEPER
+from versadp.estimation.sizes import KEPT_NUMBERS
 from versadp.release.folder.folder import Folder
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time
 from versadp.release.path.dates import from_dates
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-KEPT_CELLS = 30_000_000
-AHEAD = 16  # handles a thread that may be read before an earlier one: all of them are kept
+AHEAD = 16  # handles per thread that may be read before an earlier one: all of them are kept
 
 
 @dataclass(frozen=True)
@@ -129,16 +129,16 @@ class Numbered(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """Whose records these are, wherever they are asked for."""
+        """The partition of these records, the same in every process."""
         return self.handle.file, self.handle.group
 
     @property
     def file(self) -> str:
-        """Where they are."""
+        """Their file."""
         return self.handle.file
 
 
-class Asked(NamedTuple):
+class SampleRequest(NamedTuple):
     """Some records of each lot of a handle."""
 
     item: Any
@@ -146,13 +146,13 @@ class Asked(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, int]:
-        """Whose records these are."""
+        """The partition of these records."""
         origin: tuple[str, int] = self.item.origin
         return origin
 
     @property
     def file(self) -> str:
-        """Where they are."""
+        """Their file."""
         return str(self.item.file)
 
 
@@ -173,7 +173,7 @@ class ReleaseSource:
 
     @property
     def travels(self) -> bool:
-        """Whether handles mean the same elsewhere: those of a folder do."""
+        """True if handles can be read by other processes: those of a folder can."""
         return self.release.on_disk
 
     def handles(self) -> list[Numbered]:
@@ -210,7 +210,7 @@ class ReleaseSource:
 
     def kept(self, engine: Engine) -> MemorySource | ReleaseSource:
         """Return the same records in memory, if they are not too many; an engine reads them."""
-        if self.rows * len(self.reader.columns) > KEPT_CELLS:
+        if self.rows * len(self.reader.columns) > KEPT_NUMBERS:
             return self
         # for all at once: systems give much memory in large pages, and so in a fraction of the time
         space, (ahead, check) = self._space(self.rows), _ahead(self.release)
@@ -241,12 +241,12 @@ class ReleaseSource:
         rows = item.handle.rows
         return [min(LOT_ROWS, rows - start) for start in range(0, rows, LOT_ROWS)]
 
-    def take(self, asked: Asked) -> list[Records]:
+    def take(self, asked: SampleRequest) -> list[Records]:
         """Return some records of each lot of a handle."""
         return [lot.take(some) for (_, lot), some in zip(self.read(asked.item), asked.chosen, strict=True)]
 
-    def take_and_keep(self, asked: Asked) -> list[Records]:
-        """Return some records of each lot of a handle, and keep all of them for whoever reads them next, here."""
+    def take_and_keep(self, asked: SampleRequest) -> list[Records]:
+        """Return some records of each lot of a handle, and keep all of them for the next pass of this process."""
         lots = list(self.read(asked.item))
         KEEPER.keep(self._name, asked.item.number, lots, asked.item.handle.rows * (len(self.reader.columns) + 2))
         return [lot.take(some) for (_, lot), some in zip(lots, asked.chosen, strict=True)]
@@ -265,7 +265,7 @@ class MemorySource:
 
     @property
     def travels(self) -> bool:
-        """Whether handles mean the same elsewhere: numbers of what is in memory do not."""
+        """True if handles can be read by other processes: those of records in memory cannot."""
         return False
 
     def handles(self) -> list[int]:
@@ -280,7 +280,7 @@ class MemorySource:
         """Return how many records a lot has."""
         return [self.lots[item].rows]
 
-    def take(self, asked: Asked) -> list[Records]:
+    def take(self, asked: SampleRequest) -> list[Records]:
         """Return some records of a lot."""
         return [self.lots[asked.item].take(asked.chosen[0])]
 
@@ -325,7 +325,7 @@ def values_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a column holds numbers, or true and false."""
+    """Return True if a column holds numbers, or true and false."""
     import pyarrow.types as pt
 
     return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind))

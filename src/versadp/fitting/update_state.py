@@ -1,6 +1,6 @@
-"""What is kept of a fit so that it can go on: which model it is, and sums of the size of the parameters; no record.
+"""State of a fit for later updates: its model, and sums of the size of the parameters; no record.
 
-It is a JSON file that anybody may have written: every entry is checked for what it is, numbers for being finite,
+It is a JSON file from an untrusted source: every entry is checked for what it is, numbers for being finite,
 matrices for being what sums of squares are. What it says of the model is read by the parsers that an analyst's own
 words go through.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,31 +18,34 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
+from versadp.estimation import Fit, Outcome
+from versadp.estimation.thresholds import STRENGTH_WITHOUT_BIAS
 from versadp.estimation.update import Kept
 from versadp.inference import saved_results as storage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from versadp.estimation.update import Renewed
     from versadp.fitting.counted_records import Fingerprint
 
     Array = NDArray[np.float64]
 
-_FORMAT = {"format": "versadp state", "version": 1}
+_FORMAT = {"format": "versadp state", "version": 1}  # raised when a file that is written could not be read before
 _TEXTS = ("formula", "loss", "method", "mechanism")
 _OPTIONAL = ("extension", "weights", "offset", "subset")
 _KEPT = ("theta", "score", "hessian", "spread")
 _HINT = "give the file that result.save_state or versadp fit --state wrote"
-MOST_PARAMETERS = 2000
+MOST_PARAMETERS = 2000  # of a state: chosen; products of scores of so many take 32 MB per pair of members
 MOST_DRAWS = 1000  # per record; memory and time of an update grow with it (1e4: 3.4 GB for a small part)
-LARGE = 1e150
+LARGE = 1e150  # largest number in a state: squares of larger ones overflow
 
 
 @dataclass(frozen=True)
 class State:
-    """What an update starts from.
+    """The state that an update starts from.
 
     Attributes
     ----------
@@ -94,6 +98,49 @@ class State:
     edition: int | None = None
     counted: tuple[Fingerprint, ...] = ()
 
+    def after(self, found: Renewed, off: float, *, seen: tuple[str, ...], counted: Fingerprint) -> State:
+        """Return the state of old and new records together.
+
+        Parameters
+        ----------
+        found : Renewed
+        off : float
+            Bound on the shift by the projection, in standard errors.
+        seen : tuple of str
+            Digests of the parts of the new records.
+        counted : Fingerprint
+            Of the new records.
+        """
+        strength = None if self.strength is None else self.strength * np.sqrt(found.kept.n / self.kept.n)
+        # a bias that a fit would not estimate either
+        small = strength is not None and bool((strength >= STRENGTH_WITHOUT_BIAS).all())
+        return replace(
+            self,
+            kept=found.kept,
+            off=off,
+            bias=None if small else self.bias,
+            strength=strength,
+            seen=(*self.seen, *seen),
+            updates=self.updates + 1,
+            counted=(*self.counted, counted),
+        )
+
+    def fit(self, found: Renewed) -> Fit:
+        """Return the fit of all records of the state, which an update found."""
+        n = found.kept.n
+        weights = dict(zip(self.members, found.mix[0].tolist(), strict=True)) if len(self.members) > 1 else {}
+        return Fit(
+            found.kept.theta,
+            found.cov * (1 + self.off**2),
+            Outcome.CONVERGED,
+            n,
+            weights,
+            found.mix,
+            found.hessian,
+            strength=self.strength,
+            bias=None if self.bias is None else self.bias / n,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         out: dict[str, Any] = dict(_FORMAT)
@@ -113,45 +160,42 @@ class State:
     @classmethod
     def from_dict(cls, data: Any) -> State:
         """Read what `to_dict` wrote, and refuse anything else."""
-        if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
-            raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
-        # states once counted lots, and did not say their edition
-        data = {"edition": None, "counted": []} | {key: value for key, value in data.items() if key != "lots"}
-        if set(data) != {each.name for each in fields(cls)} | set(_FORMAT):
-            raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
-        names = _texts("names", data["names"])
-        members = _texts("members", data["members"])
-        p = len(names)
+        data = _entries(data, {each.name for each in fields(cls)})
+        names, members = _texts("names", data["names"]), _texts("members", data["members"])
+        p, seen = len(names), _texts("seen", data["seen"])
         if not 0 < p <= MOST_PARAMETERS or len(set(names)) != p or not members:
             raise ParameterError("the state needs coefficients and members", hint=_HINT)
         if inputs.whole("draws", data["draws"], 1) > MOST_DRAWS:
             raise ParameterError(f"the state asks for more than {MOST_DRAWS:,} draws per record", hint=_HINT)
-        seen = _texts("seen", data["seen"])
         if not all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (*seen, data["mechanism"])):
             raise ParameterError("the state's digests are none", hint=_HINT)
+        optional: Mapping[str, Callable[[Any], Any]] = {
+            "basis": partial(_square, "basis", most=p),
+            "degrees": _degrees,
+            "bias": partial(_numbers, "bias", shape=(p,)),
+            "strength": partial(_numbers, "strength", shape=(p,)),
+            "edition": lambda edition: inputs.whole("edition", edition, 1),
+        }
+        found: dict[str, Any] = {k: None if data[k] is None else read(data[k]) for k, read in optional.items()}
         return cls(
             **_known(data),
+            **found,
             draws=inputs.whole("draws", data["draws"], 1),
             seed=inputs.whole("seed", data["seed"], 0),
             names=names,
             members=members,
             levels=_levels(data["levels"]),
             response=tuple(_numbers("response", data["response"], None).tolist()),
-            basis=None if data["basis"] is None else _square("basis", data["basis"], p),
-            degrees=None if data["degrees"] is None else _degrees(data["degrees"]),
             off=inputs.number("off", data["off"], 0, 10),
             kept=_kept(data["kept"], p, len(members)),
-            bias=None if data["bias"] is None else _numbers("bias", data["bias"], (p,)),
-            strength=None if data["strength"] is None else _numbers("strength", data["strength"], (p,)),
             seen=seen,
             updates=inputs.whole("updates", data["updates"], 0),
-            edition=None if data["edition"] is None else inputs.whole("edition", data["edition"], 1),
             counted=_fingerprints(data["counted"]),
         )
 
     def save(self, path: str | Path) -> None:
         """Write it to a JSON file, in place of one that is there, in one step."""
-        from versadp.release.atomic_write import replace
+        from versadp.release import atomic_write
 
         if self.draws > MOST_DRAWS:
             raise ParameterError(
@@ -159,7 +203,7 @@ class State:
             )
         text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
         try:
-            replace(Path(path), text.encode(), mode=0o666)
+            atomic_write.replace(Path(path), text.encode(), mode=0o666)
         except (OSError, TypeError) as problem:
             raise ParameterError(
                 f"cannot write {str(path)!r}: {type(problem).__name__}", hint="is there such a folder?"
@@ -169,6 +213,17 @@ class State:
     def load(cls, path: str | Path) -> State:
         """Read what `save` wrote."""
         return cls.from_dict(storage.read(path))
+
+
+def _entries(data: Any, names: set[str]) -> dict[str, Any]:
+    """Return the entries of a state of this version, which are all that it has."""
+    if not isinstance(data, dict) or any(data.get(key) != value for key, value in _FORMAT.items()):
+        raise ParameterError("this is no state of a fit, or one of a version that is not known here", hint=_HINT)
+    # states once counted lots, and did not say their edition
+    found: dict[str, Any] = {"edition": None, "counted": []} | {k: v for k, v in data.items() if k != "lots"}
+    if set(found) != names | set(_FORMAT):
+        raise ParameterError("the state lacks entries or has entries of other programs", hint=_HINT)
+    return found
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an analyst gives beside a release and a formula: a start, and weights of the records."""
+"""Validate starting values and weights of the records."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import DataError, ParameterError, near
+from versadp.estimation.sizes import PART_ROWS
 from versadp.fitting.source import numbers_of, public_numbers
 from versadp.release.path.dates import from_dates
 from versadp.schema import Dates
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LOOKED_AT = 20_000  # records
 FEWEST = 200  # among which chance does not put weights in order
 ORDERED = 0.02  # of how much weights differ: less from one record to the next, by a column, is a function of it
 
@@ -41,7 +41,7 @@ def vector(name: str, values: ArrayLike) -> Array:
 
 
 def record_weights(weights: ArrayLike | str | None, release: Release) -> Array | None:
-    """Return a weight for each record, as they are given or from the public column that is named."""
+    """Return one weight per record, as they are given or from the public column that is named."""
     if weights is None:
         return None
     schema = release.mechanism.schema
@@ -83,15 +83,15 @@ def _released(release: Release, name: str) -> Array:
     """Return the first values of a column as they were released, dates as days."""
     dated, read = release.mechanism.schema.columns[name], [np.empty(0)]
     for handle in release.handles():
-        column = release.read(handle, [name]).column(name).slice(0, LOOKED_AT)
+        column = release.read(handle, [name]).column(name).slice(0, PART_ROWS)
         read.append(from_dates(column, dated) if isinstance(dated, Dates) else numbers_of(column))
-        if sum(each.size for each in read) >= LOOKED_AT:
+        if sum(each.size for each in read) >= PART_ROWS:
             break
     return np.concatenate(read)
 
 
 def follows(weights: Array, column: Array) -> bool:
-    """Tell whether weights are a function of a column with few jumps: sorted by it, they hardly change.
+    """Return True if weights are a function of a column with few jumps: sorted by it, they hardly change.
 
     Weights by anything else are shuffled by the noise. Where many records share a value nothing can be said.
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError
-from versadp.estimation.curve import Curve
-from versadp.estimation.likelihood_sets import LikelihoodSet
+from versadp.estimation.distribution import Curve
 from versadp.formula.expression import parse_expression
 from versadp.formula.terms import Terms
+from versadp.likelihood import LikelihoodSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

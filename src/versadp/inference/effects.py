@@ -53,7 +53,7 @@ class Move(NamedTuple):
         return np.full(len(values), self.value, dtype=object if isinstance(self.value, str) else float)
 
 
-class Further(Protocol):
+class PostEstimation(Protocol):
     """Access of results to their release, for post-estimation quantities; not saved."""
 
     @property
@@ -79,7 +79,7 @@ class Further(Protocol):
         ...
 
 
-class Renewal(Protocol):
+class Updater(Protocol):
     """State of a fit that an update needs; it is saved in a file of its own, not with the results."""
 
     @property
@@ -96,7 +96,7 @@ class Renewal(Protocol):
         ...
 
 
-class Asked(NamedTuple):
+class AveragesRequest(NamedTuple):
     """Average predictions to compute: labels, changes of columns, and contrasts of their averages."""
 
     names: list[str]
@@ -104,15 +104,15 @@ class Asked(NamedTuple):
     contrast: Array
 
 
-def prediction(at: Mapping[str, Any] | None, known: Mapping[str, Any]) -> Asked:
+def prediction(at: Mapping[str, Any] | None, known: Mapping[str, Any]) -> AveragesRequest:
     """Return the averages of the prediction, with columns set to the values `at`."""
     given = {} if at is None else _mapping("at", at)
     moves = {name: Move(_value(name, value, known)) for name, value in given.items()}
     label = "average" + "".join(f", {name} = {value}" for name, value in given.items())
-    return Asked([label], [moves], np.ones((1, 1)))
+    return AveragesRequest([label], [moves], np.ones((1, 1)))
 
 
-def comparisons(variables: Any, known: Mapping[str, Any], *, slopes: bool = False) -> Asked:
+def comparisons(variables: Any, known: Mapping[str, Any], *, slopes: bool = False) -> AveragesRequest:
     """Return the averages for comparisons, or slopes, of some columns or of all.
 
     Parameters
@@ -120,7 +120,7 @@ def comparisons(variables: Any, known: Mapping[str, Any], *, slopes: bool = Fals
     variables : str, sequence of str, mapping or None
         Columns; in a mapping each with a step, a pair of values, or None. All by default.
     known : mapping
-        As `Further.columns`.
+        As `PostEstimation.columns`.
     slopes : bool
         Slopes for numbers, comparisons for categories.
     """
@@ -130,7 +130,7 @@ def comparisons(variables: Any, known: Mapping[str, Any], *, slopes: bool = Fals
     for k, pair in enumerate(pairs):
         contrast[2 * k : 2 * k + 2, k] = -pair.factor, pair.factor
     moves: list[Mapping[str, Move]] = [{pair.column: move} for pair in pairs for move in (pair.before, pair.after)]
-    return Asked([pair.label for pair in pairs], moves, contrast)
+    return AveragesRequest([pair.label for pair in pairs], moves, contrast)
 
 
 class _Pair(NamedTuple):

@@ -17,9 +17,8 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError, near
-from versadp.estimation.outcome import Outcome
-from versadp.estimation.score_sets import ScoreSet
-from versadp.estimation.strength import SEEN
+from versadp.estimation import Outcome, ScoreSet
+from versadp.estimation.thresholds import SEEN
 from versadp.inference.arrays import Estimated, NamedArray
 from versadp.inference.checks import (
     check_array,
@@ -44,11 +43,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from versadp.estimation import Curve, LikelihoodSet
+    from versadp.estimation import Curve
     from versadp.formula.terms import Terms
     from versadp.inference.chi_square import SpecificationTest, WaldTest
-    from versadp.inference.effects import Further, Renewal
+    from versadp.inference.effects import PostEstimation, Updater
     from versadp.inputs import Array
+    from versadp.likelihood import LikelihoodSet
 
 ENDS = ("lower", "upper")
 KINDS = ("auto", "wald", "score", "profile")
@@ -80,8 +80,8 @@ class Estimates:
     bias: Mapping[str, float] = field(default_factory=dict)
     offset: str | None = None
     more_sets: Callable[[], Mapping[str, ScoreSet]] | None = None
-    further: Further | None = None
-    renewal: Renewal | None = None
+    postestimation: PostEstimation | None = None
+    updater: Updater | None = None
 
     def __post_init__(self) -> None:
         names = tuple(map(str, self.names))
@@ -169,24 +169,24 @@ class Estimates:
         return self.advice or self.outcome.advice
 
     @property
-    def _more(self) -> Further:
+    def _more(self) -> PostEstimation:
         self.need_estimate(sure=True)
-        if self.further is None:
+        if self.postestimation is None:
             raise EstimationError(
                 "these results have no access to their release, which this needs",
                 hint="fit again: a file of results, and method 'likelihood', have estimates only",
             )
-        return self.further
+        return self.postestimation
 
     @property
-    def _renewal(self) -> Renewal:
+    def _need_updater(self) -> Updater:
         self.need_estimate(sure=True)
-        if self.renewal is None:
+        if self.updater is None:
             raise EstimationError(
                 "these results cannot be updated",
                 hint="fit again, and use save_state; a file of results, and method 'likelihood', have estimates only",
             )
-        return self.renewal
+        return self.updater
 
     def cov_params(self) -> NamedArray:
         """Return the estimated covariance of the estimates."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.inference.chi_square import DriftTest
-    from versadp.inference.effects import Asked as Averages
+    from versadp.inference.effects import AveragesRequest as Averages
     from versadp.inputs import Array
 
 
@@ -75,9 +75,9 @@ class Results(Publishing, Estimates):
         curvature.
     offset : str, optional
         Term that is added to the index with the coefficient 1; predictions need it.
-    further : Further, optional
+    postestimation : PostEstimation, optional
         Computes averages, R² and the naive fit from the release; not saved.
-    renewal : Renewal, optional
+    updater : Updater, optional
         Updates the fit by new records; written by `save_state`.
 
     Examples
@@ -221,17 +221,17 @@ class Results(Publishing, Estimates):
         >>> res.nobs == len(release), res.drift_test().df
         (True, 2)
         """
-        return self._renewal.update(new)
+        return self._need_updater.update(new)
 
     def drift_test(self) -> DriftTest:
         """Return the test that the records of the last update have the same coefficients as those before."""
-        if self._renewal.drift is None:
+        if self._need_updater.drift is None:
             raise EstimationError("a first fit has no drift test", hint="update the fit with new records")
-        return self._renewal.drift
+        return self._need_updater.drift
 
     def save_state(self, path: str | Path) -> None:
         """Write a JSON file for `versadp.update`: sums of the size of the parameters, no record."""
-        self._renewal.save(path)
+        self._need_updater.save(path)
 
     def plot(
         self,
@@ -281,9 +281,9 @@ class Results(Publishing, Estimates):
 
     def _naive(self) -> Results | None:
         """Return the fit without a correction for noise; None if there is none, or no noise."""
-        if self.method == "naive" or self.further is None or not self.further.noisy:
+        if self.method == "naive" or self.postestimation is None or not self.postestimation.noisy:
             return None
-        found = self.further.naive()
+        found = self.postestimation.naive()
         return found if found.converged else None
 
     @overload

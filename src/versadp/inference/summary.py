@@ -12,13 +12,17 @@ from versadp.inference.chi_square import SURE_LEVEL
 from versadp.inference.coefficient_table import ENDLESS
 from versadp.inference.styles import as_style
 from versadp.inference.trust import LOOK_FOR
+from versadp.release.bounds.wording import bounds_line
+from versadp.release.target.person import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from versadp.inference.coefficient_table import CoefTable
     from versadp.inference.results import Results
+    from versadp.release.release import Release
 
+EPSILON = 4.0  # at which delta is stated where no target is known: a usual one, chosen
 _LABELS = {
     "coefficient": "",
     "estimate": "estimate",
@@ -171,3 +175,21 @@ def _cell(key: str, value: str | float | None) -> str:
     if key == "p_value":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
     return f"{value:.2f}" if key == "z" else f"{value:.4g}"
+
+
+def guarantee(release: Release) -> dict[str, str]:
+    """Return mechanism and guarantee, at the target that was calibrated for where that is known."""
+    mechanism, target = release.mechanism, release.mechanism.target
+    unit = (target and target.unit) or unit_of(mechanism.schema, None)
+    epsilon = EPSILON if target is None or target.epsilon is None else target.epsilon
+    hidden = target is not None and target.shuffled is not None
+    profile, among = (release.privacy(unit) if hidden else mechanism.privacy(unit)), release.order.among
+    noise = repr(mechanism).removeprefix("<Mechanism: ").removesuffix(">")
+    return {
+        "mechanism": noise + (", INSECURE (seeded)" if release.insecure else ""),
+        "privacy unit": unit + (f", hidden among {among:,} in an order that tells nothing" if hidden and among else ""),
+        "epsilon": f"{epsilon:g}",
+        "delta": f"{profile.delta(epsilon):.4g}",
+        "delta floor": f"{profile.delta_floor:.4g}",
+        **({"bounds": clipped} if (clipped := bounds_line(mechanism.schema)) else {}),
+    }

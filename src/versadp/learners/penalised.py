@@ -21,13 +21,14 @@ import numpy as np
 from versadp.correction import CustomModel, LinearModel
 from versadp.engine import as_engine
 from versadp.errors import EstimationError, ParameterError
-from versadp.fitting.fit import _Choice, estimate
+from versadp.fitting.estimate import estimate
 from versadp.fitting.models import make_problem
+from versadp.fitting.solver import SolverOptions
 from versadp.fitting.weights import record_weights
 
 if TYPE_CHECKING:
     from versadp.fitting.problem import Problem
-    from versadp.fitting.report import Answer
+    from versadp.fitting.report import FitReport
     from versadp.formula.terms import Terms
     from versadp.inputs import Array
     from versadp.release.release import Release
@@ -50,8 +51,8 @@ def fit_penalised(
     _refuse(loss, penalty, method)
     free = method == "efficient"
     problem = make_problem(release, formula, loss, record_weights(weights, release), None, free=free)
-    answer = estimate(problem, _Choice(method, None, draws, seed, as_engine("auto")), None)
-    assert answer.asked is not None
+    answer = estimate(problem, SolverOptions(method, None, draws, seed, as_engine("auto")))
+    assert answer.diagnostics is not None
     assert problem.design is not None
     around = Around.of(answer)
     shrunk = np.array([name != "Intercept" for name in problem.names], dtype=float)
@@ -77,15 +78,15 @@ def _refuse(loss: Any, penalty: Penalty, method: str) -> None:
 class Around(NamedTuple):
     """The corrected score and curvature near a fit without penalty, in the user's units."""
 
-    answer: Answer
+    answer: FitReport
     mix: Array
     size: float  # the user's loss over the loss that is fitted, in other units
 
     @classmethod
-    def of(cls, answer: Answer) -> Around:
+    def of(cls, answer: FitReport) -> Around:
         """Return it with the weights of the members of the fit, or with equal weights if the fit failed."""
-        assert answer.asked is not None
-        members = len(answer.asked.family.names)
+        assert answer.diagnostics is not None
+        members = len(answer.diagnostics.family.names)
         equal = np.ones(members)
         if members > 1:
             equal[-1] = 0.0
@@ -94,9 +95,9 @@ class Around(NamedTuple):
 
     def at(self, theta: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian of the corrected mean loss at the user's coefficients."""
-        problem, asked = self.answer.problem, self.answer.asked
-        assert asked is not None
-        moments = asked.family.moments(problem.to_fit(theta), self.mix)
+        problem, diagnostics = self.answer.problem, self.answer.diagnostics
+        assert diagnostics is not None
+        moments = diagnostics.family.moments(problem.to_fit(theta), self.mix)
         back = np.linalg.inv(problem.scale)
         return self.size * moments.score[0] @ back, self.size * back.T @ moments.hessian @ back
 
@@ -116,9 +117,9 @@ class Around(NamedTuple):
 
     def newton(self, ridge: Array) -> Array:
         """Return the minimum of the corrected mean loss with a ridge penalty."""
-        found, problem, asked = self.estimate(), self.answer.problem, self.answer.asked
-        assert asked is not None
-        theta = problem.to_user(asked.start, np.eye(asked.start.size))[0] if found is None else found
+        found, problem, diagnostics = self.estimate(), self.answer.problem, self.answer.diagnostics
+        assert diagnostics is not None
+        theta = problem.to_user(diagnostics.start, np.eye(diagnostics.start.size))[0] if found is None else found
         slope, bend = self.at(theta)
         for _ in range(MOST_STEPS):
             total, curved = slope + ridge * theta, bend + np.diag(ridge)

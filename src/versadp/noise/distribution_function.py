@@ -13,7 +13,7 @@ function at all t, and its errors, whatever the number of records: they are coun
 as `lattice.py` undoes any function of one column.
 
 Beyond the domain the distribution function is known, 0 below and 1 above: what psi_t says there has mean 0 and is a
-control variate (`estimation/cumulative.py`).
+control variate (`describing/cumulative.py`).
 """
 
 from __future__ import annotations

@@ -68,25 +68,34 @@ class Assumptions:
             return cls()
         if isinstance(given, Assumptions):
             return given
-        data = _from_file(given) if isinstance(given, str | Path) else given
-        known = [each.name for each in fields(cls)]
-        if not isinstance(data, Mapping) or not set(data) <= set(known):
-            raise ParameterError("assumptions have unknown entries", hint=f"choose from {', '.join(known)}")
-        for name in ("marginals", "correlations", "coefficients"):
-            if not isinstance(data.get(name, {}), Mapping) and data[name] is not None:
-                raise ParameterError(f"{name} must be a mapping", hint="see docs/guides/planning.md")
+        data = _checked(_from_file(given) if isinstance(given, str | Path) else given)
         pairs = {_pair(names): _correlation(names, r) for names, r in (data.get("correlations") or {}).items()}
-        stated = data.get("coefficients")
-        coefficients = stated and {
-            str(name): inputs.number(
-                f"the coefficient of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True
-            )
-            for name, value in stated.items()
-        }
         spread = data.get("residual")
-        if spread is not None:
-            spread = inputs.number("residual", spread, 0, np.inf, open_low=True, open_high=True)
-        return cls(dict(data.get("marginals") or {}), pairs, coefficients or None, spread)
+        return cls(
+            dict(data.get("marginals") or {}),
+            pairs,
+            _coefficients(data.get("coefficients") or {}) or None,
+            None if spread is None else inputs.number("residual", spread, 0, np.inf, open_low=True, open_high=True),
+        )
+
+
+def _checked(data: Any) -> Mapping[str, Any]:
+    """Return assumptions whose entries are known and are mappings where they must be."""
+    known = [each.name for each in fields(Assumptions)]
+    if not isinstance(data, Mapping) or not set(data) <= set(known):
+        raise ParameterError("assumptions have unknown entries", hint=f"choose from {', '.join(known)}")
+    for name in ("marginals", "correlations", "coefficients"):
+        if not isinstance(data.get(name, {}), Mapping) and data[name] is not None:
+            raise ParameterError(f"{name} must be a mapping", hint="see docs/guides/planning.md")
+    return data
+
+
+def _coefficients(stated: Mapping[str, Any]) -> dict[str, float]:
+    """Return finite coefficients by name."""
+    return {
+        str(name): inputs.number(f"the coefficient of {name!r}", value, -np.inf, np.inf, open_low=True, open_high=True)
+        for name, value in stated.items()
+    }
 
 
 def _from_file(path: str | Path) -> Mapping[str, Any]:

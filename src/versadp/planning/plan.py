@@ -27,7 +27,7 @@ from versadp.release.target.plan import cheapest, compared_layouts
 from versadp.release.target.plan import plan as plan_target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -274,23 +274,13 @@ def plan(
     raw = people.raw()
     look = partial(precision, people, records=count, theta=raw.theta, seed=random_state)
     if target_se is not None:
-        wanted = _wanted(target_se, people, raw, count)
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
-        found = []
-        for way in ways(schema, unit=unit, delta=delta, shuffled=among, records=count, noise=noise):
-            each = least_epsilon(way, wanted, partial(look, fits=_SEARCHED))
-            if each.mechanism is not None and each.precision is not None and each.precision.how == SIMULATION:
-                each.precision = look(each.mechanism, fits=fits)
-            found.append(each)
+        options = ways(schema, unit=unit, delta=delta, shuffled=among, records=count, noise=noise)
+        found = _searched(options, _wanted(target_se, people, raw, count), look, fits)
     else:
-        found = []
-        options = {name: v for name, v in (("shuffled", shuffled), ("exact_rate", exact_rate)) if v is not None}
-        chosen = cheapest(compared_layouts(schema, given, unit, options))
-        for candidate in candidates(schema, given, unit=unit, shuffled=shuffled, exact_rate=exact_rate, chosen=chosen):
-            way = Way(candidate.name, unit, float(delta or 0.0), shuffled)
-            got = None if candidate.mechanism is None else look(candidate.mechanism, fits=fits)
-            found.append(Found(way, epsilon, candidate.mechanism, got, refused=candidate.refused))
-    asked = {} if target_se is None else {str(name): float(value) for name, value in target_se.items()}
+        layout = {"shuffled": shuffled, "exact_rate": exact_rate}
+        found = _at_target(schema, given, unit, layout, partial(look, fits=fits))
+    wanted = {} if target_se is None else {str(name): float(value) for name, value in target_se.items()}
     return ModelPlan(
         formula,
         people.loss.name,
@@ -298,11 +288,35 @@ def plan(
         count,
         people.design.names,
         raw.theta,
-        asked,
+        wanted,
         raw.bse(count),
         tuple(found),
         people.notes,
     )
+
+
+def _searched(options: Iterable[Way], wanted: Array, look: Callable[..., Any], fits: int) -> list[Found]:
+    """Return for each option the least epsilon that gives the wanted standard errors."""
+    found = []
+    for way in options:
+        each = least_epsilon(way, wanted, partial(look, fits=_SEARCHED))
+        if each.mechanism is not None and each.precision is not None and each.precision.how == SIMULATION:
+            each.precision = look(each.mechanism, fits=fits)
+        found.append(each)
+    return found
+
+
+def _at_target(
+    schema: Schema, given: dict[str, Any], unit: str, layout: dict[str, Any], look: Callable[..., Any]
+) -> list[Found]:
+    """Return the candidates for a privacy target, each with the precision of the model."""
+    options = {name: value for name, value in layout.items() if value is not None}
+    chosen, found = cheapest(compared_layouts(schema, given, unit, options)), []
+    for candidate in candidates(schema, given, unit=unit, chosen=chosen, **layout):
+        way = Way(candidate.name, unit, float(given.get("delta") or 0.0), layout["shuffled"])
+        got = None if candidate.mechanism is None else look(candidate.mechanism)
+        found.append(Found(way, given.get("epsilon"), candidate.mechanism, got, refused=candidate.refused))
+    return found
 
 
 def _wanted(target_se: Mapping[str, float], people: People, raw: Raw, records: int) -> Array:

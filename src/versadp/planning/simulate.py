@@ -239,28 +239,42 @@ def _response_law(
 ) -> tuple[Array, float, list[str]]:
     """Return coefficients, residual, and notes on how they were chosen."""
     kind, notes = kind_of(loss), []
-    slopes = np.array([name != "Intercept" for name in design.names])
     stated = response.stated if isinstance(response.stated, dict) else {}
-    column = response.column
-    width = column.width if isinstance(column, Bounded) and not isinstance(column, Dates) else None
-    sd = stated.get("sd") or (width * DEFAULT_SD if width else None)
+    column, sd = response.column, _response_sd(response, stated)
     theta = _stated(design, assume.coefficients)
     if theta is None:
-        theta = np.where(slopes, 1 / np.maximum(m.std(axis=0), 1e-300), 0.0)
-        wanted = INDEX_SD.get(kind) or np.sqrt(sd**2 / 2 if sd else (assume.residual or np.sqrt(0.5)) ** 2)
-        theta = theta * wanted / max(float((m @ theta).std()), 1e-300) if slopes.any() else theta
+        theta = _even_coefficients(design, m, INDEX_SD.get(kind) or _signal_sd(sd, assume.residual))
         share = {"numbers": "an R² of ½", "classes": "an index of sd 1", "counts": "an index of sd ½"}[kind]
         notes.append(f"coefficients: none stated; all columns share {share} evenly")
     else:
         notes.append("coefficients: " + ", ".join(f"{n} {v:g}" for n, v in zip(design.names, theta, strict=True) if v))
-    signal, residual = float((m @ theta).std()), 0.0
+    residual = 0.0
     if kind == "numbers":
-        residual = assume.residual or _left(signal, sd, own="sd" in stated)
+        residual = assume.residual or _left(float((m @ theta).std()), sd, own="sd" in stated)
         notes.append(f"residual: {residual:.4g}" + ("" if assume.residual else " (not stated: by rule)"))
     if "Intercept" in design.names and "Intercept" not in (assume.coefficients or {}):
         middle = (column.lower + column.upper) / 2 if isinstance(column, Bounded) else None
         theta[design.names.index("Intercept")] = _intercept(kind, m @ theta, _mean(kind, stated, middle, response))
     return theta, residual, notes
+
+
+def _response_sd(response: Marginal, stated: dict[str, Any]) -> float | None:
+    """Return the standard deviation of a response: as stated, or a share of its width; None of a public one."""
+    column = response.column
+    width = column.width if isinstance(column, Bounded) and not isinstance(column, Dates) else None
+    return stated.get("sd") or (width * DEFAULT_SD if width else None)
+
+
+def _signal_sd(sd: float | None, residual: float | None) -> float:
+    """Return the standard deviation of an index that explains half of the variance of a response."""
+    return float(np.sqrt(sd**2 / 2 if sd else (residual or np.sqrt(0.5)) ** 2))
+
+
+def _even_coefficients(design: Design, m: Array, wanted: float) -> Array:
+    """Return coefficients by which all columns share an index of the wanted standard deviation evenly."""
+    slopes = np.array([name != "Intercept" for name in design.names])
+    theta = np.where(slopes, 1 / np.maximum(m.std(axis=0), 1e-300), 0.0)
+    return theta * wanted / max(float((m @ theta).std()), 1e-300) if slopes.any() else theta
 
 
 def _mean(kind: str, stated: dict[str, Any], middle: float | None, response: Marginal) -> float:

@@ -58,8 +58,8 @@ def coefficients(result: Results, level: float, original: tuple[Array, Array] | 
     """Return the coefficients as rows of texts: corrected, naive if it can be had, original if given."""
     ends = np.asarray(result.conf_int(level).values)
     naive = None
-    if result.further is not None and result.method != "naive" and result.further.noisy:
-        other = result.further.naive()
+    if result.postestimation is not None and result.method != "naive" and result.postestimation.noisy:
+        other = result.postestimation.naive()
         naive = other if other.converged else None
     rows = []
     for j, name in enumerate(result.names):

@@ -3,7 +3,7 @@
     F_k(t) = E psi_{k, x <= t}/E psi_k,        score(t) = E (psi_{k, x <= t} - τ psi_k)/E psi_k,
 
 the number is one more column of the table, cut into many levels, and its interval is that of the score's zero
-(`estimation/curve.py`): it needs no density. Values lie evenly inside a level; ends of intervals are ends of levels.
+(`estimation/distribution.py`): it needs no density. Values lie evenly inside a level; interval ends are ends of levels.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.estimation.curve import Curve
+from versadp.estimation.distribution import Curve
 from versadp.fitting.source import numbers_of
 from versadp.schema import Bounded, Dates
 from versadp.tabulating.axes import Axis

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.fitting.persons import covariance_words
-from versadp.fitting.report import header
+from versadp.fitting.design_covariance import covariance_words
 from versadp.inference.checks import check_level
+from versadp.inference.summary import guarantee
 from versadp.release.release import as_release
 from versadp.tabulating.axes import check_columns, is_measured, read_axes
 from versadp.tabulating.cell_quantiles import read_quantiles
@@ -103,7 +103,7 @@ def table(
     layout.check_size()
     (means,) = cell_means(opened, layout, [all_cells(layout.shape)], engine)
     widening = float(opened.mechanism.schema.rows_per_person**0.5)
-    facts = header(opened)
+    facts = guarantee(opened)
     if words := covariance_words(opened, "robust"):
         facts["covariance"] = words
     found = Table(layout, means, level, widening, facts, simultaneous=simultaneous, margins=margins)

@@ -20,15 +20,16 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.estimation.criterion import OutOfBudget
-from versadp.estimation.mixture import Sums, maximise
 from versadp.estimation.outcome import Outcome
+from versadp.estimation.thresholds import LEVELS
+from versadp.likelihood.mixture import Sums, maximise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from versadp.estimation.mixture import Mixed
+    from versadp.likelihood.mixture import Mixed
 
     Array = NDArray[np.float64]
     Evaluate = Callable[[Array, Array], Sums]
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 REACH = 3.2905  # of the root: levels up to 99.9%
 FIRST = 3.3  # where the root is looked at first, in standard errors
 FAR = 1000.0  # where it is looked at last
-LEVEL, END, NEAR = 0.95, 1.96, 0.04  # the end that most people ask for, and how closely a node is to lie at it
+END, NEAR = 1.96, 0.04  # root at the end of a 95% set, and how closely a node is to lie at it
 CLOSER, BACK = 4, 5  # at most so many more looks at an end, and shorter ways out where the likelihood is no number
 LEAST, MOST = 1e-9, 1e3  # of a root: a likelihood may have its maximum elsewhere, if it hardly has one
 PASSES = 40  # over the records to follow one side, or to come close to its end; 5 to 20 are usual
@@ -110,7 +111,7 @@ class LikelihoodSet:
 
     def off(self, centre: float, error: float) -> float:
         """Return how far the 95% ends lie from those of an estimate and its standard error, in standard errors."""
-        low, high = self.interval(LEVEL)
+        low, high = self.interval(LEVELS[0])
         return max(abs((centre - low) / error - END), abs((high - centre) / error - END))
 
     def as_numbers(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -219,7 +220,7 @@ class _Scan:
             here = self.result()
             if here is None or np.abs(here.root - sign * END).min() < NEAR:
                 return
-            at = (here.interval(LEVEL)[int(sign > 0)] - self.centre) / self.error
+            at = (here.interval(LEVELS[0])[int(sign > 0)] - self.centre) / self.error
             if not np.isfinite(at) or not self.look(at):
                 return
 

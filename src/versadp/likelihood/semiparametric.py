@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from versadp.estimation.mixture import Sums
+from versadp.likelihood.mixture import Sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class Lot(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihood:
-    """What all records share.
+    """A likelihood, without records.
 
     Attributes
     ----------
@@ -112,12 +112,12 @@ class Likelihood:
 
     @property
     def coefficients(self) -> int:
-        """How many coefficients the index has."""
+        """Number of coefficients of the index."""
         return sum(map(len, self.terms))
 
     @property
     def size(self) -> int:
-        """How many parameters there are."""
+        """Number of parameters."""
         return self.coefficients + int(self.law.scaled) + self.public * len(self.points.T)
 
     def richer(self, eta: Array) -> tuple[Likelihood, Array, NDArray[np.int64]]:

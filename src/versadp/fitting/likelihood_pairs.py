@@ -1,4 +1,14 @@
-"""A model at every pair of a record and a point that it may have come from: what a likelihood sums over."""
+"""A model at every pair of a record and a point that it may have come from: what a likelihood sums over.
+
+Noisy columns usually go with public ones, and a likelihood that took them for independent would be biased. Records
+with equal public values are a stratum with a law of its own, about which nothing is assumed, if there are few strata.
+Where there are many, as with public numbers, all records have one law up to a factor that is estimated too,
+
+    q(x | w) = f(x) e^{w'Γx} / ∫ f(t) e^{w'Γt} dt,
+
+which holds if x is linear in w with normal errors, if it has two values and a logistic model of w, and if it is
+independent of w.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +20,12 @@ import numpy as np
 
 from versadp.correction.model import finite
 from versadp.errors import DataError, ParameterError
-from versadp.estimation.likelihood import Likelihood, Lot
-from versadp.fitting.groups import Groups, make_groups
-from versadp.fitting.public_facts import public_columns, response_coding
+from versadp.estimation.sizes import NUMBERS_AT_ONCE
+from versadp.fitting.public_facts import public_columns, public_levels, response_coding
 from versadp.fitting.source import numbers_of, values_of
-from versadp.fitting.support import Support, cells_of, make_support
 from versadp.formula.design import PUBLIC
+from versadp.likelihood import Likelihood, Lot
+from versadp.likelihood.support import Support, cells_of, make_support
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Categorical, Dates
 
@@ -33,12 +43,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-RESPONSES = 64  # cells of a private response
-AT_ONCE = 2_000_000  # cells of a lot
+RESPONSES = 64  # cells of a private response at most: each is 1.6% of its width
+MOST_STRATA = 6  # strata with a law each; more would leave each law few records (docs/theory/likelihood.md)
 
 
 @dataclass(frozen=True)
-class Paired:
+class Pairs:
     """A formula against a release, evaluated at points."""
 
     release: Release
@@ -46,7 +56,7 @@ class Paired:
     law: ResponseLaw
     blocks: tuple[Block, ...]
     support: Support
-    groups: Groups
+    groups: PublicStrata
     public: tuple[str, ...]
     private: tuple[str, ...]
     response: str | None
@@ -55,7 +65,7 @@ class Paired:
     moments: tuple[float, float]
 
     @classmethod
-    def of(cls, release: Release, design: Design, loss: IndexLoss, law: ResponseLaw) -> Paired:
+    def of(cls, release: Release, design: Design, loss: IndexLoss, law: ResponseLaw) -> Pairs:
         """Return a model of a release, or an error that says what is not served."""
         schema = release.mechanism.schema
         hidden = {*schema.numeric, *schema.categorical}
@@ -74,7 +84,7 @@ class Paired:
             raise DataError(f"{len(design.names)} coefficients need more than {len(release)} records")
         response = _private_response(design, left, right, release)
         public = public_columns(release, design)
-        groups = make_groups(release, tuple(name for name in public if name in design.terms.columns))
+        groups = make_strata(release, tuple(name for name in public if name in design.terms.columns))
         model = cls(
             release,
             design,
@@ -113,7 +123,7 @@ class Paired:
 
     @property
     def likelihood(self) -> Likelihood:
-        """What all records share."""
+        """The likelihood, without records."""
         terms = self.design.terms.take(self.kinds[1])
         at = finite(terms.matrix(self.values or {"": np.zeros(self.support.size)}))
         tilted = len(self.groups.centre) if self.groups.rows is None else 0
@@ -137,7 +147,7 @@ class Paired:
     def read(self, handle: Handle) -> Iterator[Lot]:
         """Yield the lots of a handle."""
         table = self.release.read(handle, [*self.private, *self.public])
-        rows = max(AT_ONCE // (self.support.size * self.cells), 64)
+        rows = max(NUMBERS_AT_ONCE // (self.support.size * self.cells), 64)
         for start in range(0, handle.rows, rows):
             yield self._lot(table.slice(start, rows).combine_chunks())
 
@@ -232,3 +242,81 @@ def _response_ends(name: str, release: Release, blocks: tuple[Block, ...], law: 
     column = schema.columns[name]
     assert isinstance(column, Bounded)
     return law.cells(ends, column.lower, column.step)
+
+
+# public columns and the law of noisy ones -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PublicStrata:
+    """Public columns of the model, on which the law of the noisy ones depends.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    rows : array (groups, columns) or None
+        Public values that have a law each; None if they are too many.
+    centre, spread : array
+        Of the numbers that densities go with.
+    levels : dict of str to list
+        Of columns that hold text.
+    """
+
+    columns: tuple[str, ...]
+    rows: Array | None
+    centre: Array
+    spread: Array
+    levels: dict[str, list[str]]
+
+    def numbers(self, public: dict[str, NDArray[Any]], n: int) -> Array:
+        """Return the columns as numbers, text by the numbers of its levels, (n, columns)."""
+        out = np.zeros((n, len(self.columns)))
+        for j, name in enumerate(self.columns):
+            out[:, j] = (
+                np.searchsorted(self.levels[name], public[name].astype(str)) if name in self.levels else public[name]
+            )
+        return out
+
+    def spread_out(self, numbers: Array) -> Array:
+        """Return columns of numbers, and indicators of all levels but the first, (n, q)."""
+        out = []
+        for j, name in enumerate(self.columns):
+            if name in self.levels:
+                out += [(numbers[:, j] == level).astype(float) for level in range(1, len(self.levels[name]))]
+            else:
+                out.append(numbers[:, j])
+        return np.stack(out, axis=1) if out else np.zeros((len(numbers), 0))
+
+    @property
+    def strata(self) -> int:
+        """Number of laws."""
+        return 1 if self.rows is None else max(len(self.rows), 1)
+
+    def of(self, numbers: Array) -> tuple[NDArray[np.int64], Array]:
+        """Return the stratum of each record, and the numbers that its density goes with."""
+        if self.rows is None:
+            return np.zeros(len(numbers), np.int64), (self.spread_out(numbers) - self.centre) / self.spread
+        same = (numbers[:, None, :] == self.rows[None]).all(axis=2)
+        return np.argmax(same, axis=1), np.zeros((len(numbers), 0))
+
+
+def make_strata(release: Release, names: tuple[str, ...]) -> PublicStrata:
+    """Look at the public columns of a model: how many groups of equal values there are."""
+    levels = {name: found for name in names if (found := public_levels(release, name)) is not None}
+    groups = PublicStrata(names, np.zeros((1, 0)), np.zeros(0), np.ones(0), levels)
+    if not names:
+        return groups
+    rows: Array | None = np.zeros((0, len(names)))
+    count, width = 0, groups.spread_out(np.zeros((1, len(names)))).shape[1]
+    first, second = np.zeros((2, width))
+    for handle in release.handles():
+        table = release.read(handle, list(names))
+        numbers = groups.numbers({name: values_of(table.column(name)) for name in names}, table.num_rows)
+        if rows is not None:
+            rows = np.unique(np.concatenate([rows, finite(numbers)]), axis=0)
+            rows = rows if len(rows) <= MOST_STRATA else None
+        each = groups.spread_out(numbers)
+        count, first, second = count + len(each), first + each.sum(axis=0), second + (each**2).sum(axis=0)
+    centre = first / count
+    spread = np.sqrt(np.maximum(second / count - centre**2, 1e-300))
+    return replace(groups, rows=rows, centre=centre, spread=np.where(spread > 1e-12 * np.abs(centre), spread, 1.0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import versadp as vdp
-from versadp.fitting.support import make_support
+from versadp.likelihood.support import make_support
 from versadp.noise import Response, Window, ZeroInflated
 
 COLUMNS = {

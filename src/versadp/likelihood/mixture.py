@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STEPS = 100
-HALVINGS = 12
+STEPS = 100  # at most: a dozen are usual
+HALVINGS = 12  # quarterings of a step at most: 4^-12 of it is rounding
 CLOSE, FLAT = 0.01, 1e-3  # of a standard error, and of a unit of log likelihood
-NOTHING = 1e-5
-FIRM = 10.0
-RANK, KNOWN = 1e-13, 1e-9
+NOTHING = 1e-5  # gain of log likelihood that ends the search: an error of √(2e-5), 0.4% of a standard error
+FIRM = 10.0  # penalty of weights that do not add up to 1, per record: at a maximum it is 0 whatever its size
+RANK, KNOWN = 1e-13, 1e-9  # relative eigenvalues below which directions are rounding: of products, of their rest
 SOME = 1e-6  # a weight that is one
 
 
 class Sums(NamedTuple):
-    """What a step needs, summed over records: of J = (g, P), first the parameters, then the weights.
+    """Sums over records that a step needs: of J = (g, P), first the parameters, then the weights.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ class Support:
 
 
 def cells_of(name: str, schema: Schema, blocks: Sequence[Block], most: int) -> Array:
-    """Return at most so many cells of a noisy column, (2, cells)."""
+    """Return the cells of a noisy column, `most` at most, (2, cells)."""
     block = next(block for block in blocks if name in block.columns)
     found = block.cells(name, schema.columns[name], most)
     if found is None:
@@ -132,5 +132,5 @@ def make_support(
 
 
 def _is_told_apart(column: Column, most: int) -> bool:
-    """Tell whether a number is declared to have few values: they have a point each, however few the records are."""
+    """Return True if a number is declared to have few values: they have a point each, however few the records are."""
     return isinstance(column, Bounded) and column.steps is not None and column.steps < most

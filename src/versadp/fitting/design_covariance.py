@@ -1,4 +1,4 @@
-"""Standard errors where a person may have several rows.
+"""Standard errors by how records were drawn: in clusters, with frequencies, or several per person.
 
 Rows of one person may depend on each other in any way. With k rows per person at the most and scores psi_i of n rows,
 
@@ -25,23 +25,24 @@ import numpy as np
 
 from versadp.correction import CustomModel, SignedPoints
 from versadp.errors import EstimationError, ParameterError
+from versadp.estimation.covariance import Inquiry, Labels, look_at
 from versadp.estimation.moments import Family
+from versadp.estimation.thresholds import SAFE_SAMPLING
 from versadp.fitting.source import MemorySource
 from versadp.noise import How
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.fitting.report import Answer
-    from versadp.fitting.sample_design import Study
+    from versadp.fitting.report import FitReport
+    from versadp.fitting.sample_design import SampleDesign
     from versadp.release.release import Release
 
     Array = NDArray[np.float64]
 
 ROWS = "rows"  # the cov_type that takes rows for independent, whoever they are of
-SAFE = 2.0  # standard errors that are added to an estimated sampling part
-POINTS = 1  # draws per block of a record, each of which comes to several signed points
-ALL_POINTS = 4_000_000  # of the records that are looked at
+POINTS = 1  # draws per block of a record: each gives several signed points, and records are many
+ALL_POINTS = 4_000_000  # signed points of all records that are looked at: 32 MB per number that each has
 
 
 def covariance_words(release: Release, cov_type: str, groups: str | None = None) -> str:
@@ -56,13 +57,19 @@ def covariance_words(release: Release, cov_type: str, groups: str | None = None)
     return f"for up to {k:,} rows per person: {k:,} times that of independent rows, at least as large as it is"
 
 
-def widened_for_people(answer: Answer, study: Study) -> Answer:
+def with_design_covariance(answer: FitReport, design: SampleDesign) -> FitReport:
+    """Return a fit with the covariance of clusters, of frequencies, and of people with several rows."""
+    found = answer if design.labels is None else _with_labels(answer, design)
+    return found if design.rows_per_person == 1 else widened_for_people(found, design)
+
+
+def widened_for_people(answer: FitReport, design: SampleDesign) -> FitReport:
     """Return a fit with the covariance of people who have several rows each.
 
     What is told beside it by taking rows for independent (score sets, the specification test) is left out; a weak fit
     has nothing else, and no answer then.
     """
-    fit, k = answer.fit, study.rows_per_person
+    fit, k = answer.fit, design.rows_per_person
     if fit.weak or fit.sets:
         raise EstimationError(
             "these records hardly tell how the objective bends, and the intervals that hold then take rows for "
@@ -73,12 +80,12 @@ def widened_for_people(answer: Answer, study: Study) -> Answer:
         return answer
     curve = None if fit.curve is None else replace(fit.curve, error=fit.curve.error * k**0.5)
     widened = replace(fit, cov=fit.cov * k, contrasts=None, curve=curve)
-    sampling = _sampling_part(answer, study)
+    sampling = _sampling_part(answer, design)
     if sampling is None:
         return replace(answer, fit=widened)
     said = f"for up to {k:,} rows per person: its sampling part, estimated by signed points, {k:,} times"
     cov = fit.cov + (k - 1) * sampling
-    return replace(answer, fit=replace(widened, cov=cov), said=dict(answer.said) | {"covariance": said})
+    return replace(answer, fit=replace(widened, cov=cov), notes=dict(answer.notes) | {"covariance": said})
 
 
 @dataclass(frozen=True)
@@ -99,14 +106,23 @@ class _Squares:
         return rows.n, each.sum(axis=0), (each**2).sum(axis=0)
 
 
-def _sampling_part(answer: Answer, study: Study) -> Array | None:
+def _sampling_part(answer: FitReport, design: SampleDesign) -> Array | None:
     """Return the sampling part of a covariance, erring on the side of more; None if it cannot be had."""
-    fit, problem, asked = answer.fit, answer.problem, answer.asked
+    fit, problem, diagnostics = answer.fit, answer.problem, answer.diagnostics
     model = problem.model
     plain = (
-        study.weights is None and (fit.mix is None or fit.mix.size == 1) and fit.curve is None and problem.blurs is None
+        design.weights is None
+        and (fit.mix is None or fit.mix.size == 1)
+        and fit.curve is None
+        and problem.blurs is None
     )
-    if not plain or asked is None or fit.hessian is None or not problem.blocks or problem.units.exact_rate is not None:
+    if (
+        not plain
+        or diagnostics is None
+        or fit.hessian is None
+        or not problem.blocks
+        or problem.units.exact_rate is not None
+    ):
         return None
     if isinstance(model, CustomModel) or not getattr(model.loss, "smooth", False):
         return None
@@ -116,11 +132,11 @@ def _sampling_part(answer: Answer, study: Study) -> Array | None:
     form = SignedPoints(model, problem.units, blocks=blocks, near=few, far=few, draws=few, nullable=problem.nullable)
     each = math.prod(block.point_count(How(POINTS)) for block in problem.blocks)
     some = answer.sample.take(np.arange(0, answer.sample.rows, max(1, -(-answer.sample.rows * each // ALL_POINTS))))
-    family = Family((form,), MemorySource((some,)), model.size, asked.family.engine, asked.family.seed)
+    family = Family((form,), MemorySource((some,)), model.size, diagnostics.family.engine, diagnostics.family.seed)
     rows, total, squares = family.total(_Squares(form, fit.theta, metric))
     share = total / rows  # of the covariance, 1 without any noise
     error = np.sqrt(np.maximum(squares / rows - share**2, 0.0) / rows)
-    most = SAFE * float(np.linalg.norm(error))
+    most = SAFE_SAMPLING * float(np.linalg.norm(error))
     values, vectors = np.linalg.eigh((share + share.T) / 2)
     if not np.isfinite(values).all() or values.min() < -most:
         return None
@@ -135,3 +151,28 @@ def refuse_people(release: Release, what: str) -> None:
             f"{what} takes rows for independent, and here a person may have up to {k:,}",
             hint="vdp.fit widens its standard errors for that",
         )
+
+
+def _with_labels(answer: FitReport, design: SampleDesign) -> FitReport:
+    """Return a fit with the covariance of clusters, or of records that stand for several each.
+
+    What is told beside it by taking records for independent (score sets, the specification test) is left out; a weak
+    fit has nothing else, and no answer then.
+    """
+    fit, diagnostics, problem = answer.fit, answer.diagnostics, answer.problem
+    if fit.weak or (fit.converged and (fit.sets or diagnostics is None or fit.hessian is None)):
+        raise EstimationError(
+            "these records hardly tell how the objective bends, and the intervals that hold then take records for "
+            "independent",
+            hint="leave out cov_type and weight_type, or use more records or fewer coefficients",
+        )
+    if not fit.converged:
+        return answer
+    assert diagnostics is not None
+    family = diagnostics.family
+    mix = np.ones((1, len(family.names))) if fit.mix is None else fit.mix
+    inquiry = Inquiry(family.forms, fit.theta, mix, clusters=design.clusters, counted=design.counted)
+    whole = Family((*family.forms, Labels()), problem.source, family.size, family.engine, family.seed)
+    cov = look_at(whole, fit, diagnostics.groups, inquiry).cov
+    n = round(fit.n * design.weight) if design.counted else fit.n
+    return replace(answer, fit=replace(fit, cov=problem.approximation.widened(cov), contrasts=None, n=n))

@@ -7,9 +7,9 @@ import pytest
 
 from versadp.errors import DataError
 from versadp.estimation import Outcome
-from versadp.estimation.histogram import natural_histogram
-from versadp.estimation.likelihood import Likelihood, Lot
-from versadp.estimation.mixture import Sums, maximise
+from versadp.likelihood.histogram import natural_histogram
+from versadp.likelihood.mixture import Sums, maximise
+from versadp.likelihood.semiparametric import Likelihood, Lot
 from versadp.losses.response_law import Bernoulli, Counts, Normal
 from versadp.noise import Response, Window, ZeroInflated
 from versadp.schema import Bounded, Categorical

@@ -16,7 +16,8 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import DataError, ParameterError
-from versadp.estimation.mixture import Sums, maximise
+from versadp.estimation.sizes import NUMBERS_AT_ONCE
+from versadp.likelihood.mixture import Sums, maximise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from versadp.schema import Column
 
     Array = NDArray[np.float64]
-
-AT_ONCE = 2_000_000  # pairs of outputs and cells
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +177,7 @@ def histogram_of_counts(
 
 
 def hides_missing(block: Block, column: str, declared: Column) -> bool:
-    """Tell whether it is private whose value is missing, in a column alone in its block."""
+    """Return True if it is private whose value is missing, in a column alone in its block."""
     return column in block.nullable and getattr(declared, "nullable", False) is True
 
 
@@ -209,7 +208,7 @@ def binned_kernel(block: Block, column: str, bins: Bins, ends: Array) -> Array:
 
 
 def _kernel(block: Block, column: str, outputs: Array, ends: Array) -> Array:
-    rows = max(AT_ONCE // len(ends.T), 1)
+    rows = max(NUMBERS_AT_ONCE // len(ends.T), 1)
     return np.concatenate(
         [block.law((column,), outputs[None, k : k + rows], *ends[:, None]) for k in range(0, outputs.size, rows)]
     )

@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from versadp.errors import ParameterError
-from versadp.estimation import LikelihoodSet, likelihood_set
-from versadp.estimation.mixture import Sums, maximise
+from versadp.likelihood.mixture import Sums, maximise
+from versadp.likelihood.profile import LikelihoodSet, likelihood_set
 
 ONE = np.ones((1, 1))
 
