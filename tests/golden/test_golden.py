@@ -142,7 +142,7 @@ def test_the_same_estimates_since_draws_belong_to_places(name, large):
     check_same(result, SINCE[name], 1e-5 if name.startswith("own") else 1e-11)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize("name", MOVED)
 def test_another_estimator_of_the_same_is_near(name, large):
     """Near the first version's number, and yet not it: else the case belongs above.
