@@ -110,6 +110,7 @@ def test_each_coefficient_has_the_series_that_serves_it():
     assert [each.blur for each in alone.expansions] == [1.0]
 
 
+@pytest.mark.full
 def test_scores_of_one_series_twice_are_its_own():
     release, *_ = released(5_000, sharp=False)
     problem, theta, sample = made(release)

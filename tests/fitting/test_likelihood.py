@@ -76,6 +76,7 @@ def test_without_noise_it_is_the_plain_fit(loss):
     np.testing.assert_allclose(found.bse, plain.bse, rtol=0.12)  # squares of scores against their curvature
 
 
+@pytest.mark.full
 def test_what_is_smooth_fits_as_corrected_scores_do():
     rng, n = np.random.default_rng(2), 20_000
     x = rng.uniform(-1, 1, n)
@@ -182,7 +183,7 @@ def releases():
     return {name: released(SCHEMA, noise, table) for name, noise in NOISE.items()}
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("noise", list(NOISE))
 @pytest.mark.parametrize(("left", "loss"), [("y", "squared"), ("b", "logistic"), ("n", "poisson")])
 def test_numbers_and_categories_beside_public_columns(releases, noise, left, loss):
