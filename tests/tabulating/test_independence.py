@@ -49,7 +49,7 @@ def test_size_is_five_percent(kind, other):
     # 5% has a standard deviation of 0.5% in 2000 runs
     assert 0.03 < found < 0.07
     if kind == "one window":  # kept and redrawn records are two kinds, which ties all columns of what is released
-        assert released > 0.3
+        assert released > 0.15
 
 
 @pytest.mark.slow
