@@ -29,6 +29,7 @@ PAGES = [page for page in PAGES if page not in ELSEWHERE]
 SLOW = {"start/analyst", "guides/report"}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")  # of the paper's deltas, as the pages say
 @pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.slow if p in SLOW else ()) for p in PAGES])
 def test_examples_run(page, tmp_path, monkeypatch):
@@ -122,6 +123,7 @@ def build(place, **environment):
     return place / "site"
 
 
+@pytest.mark.full
 def test_pages_are_built_without_a_warning(tmp_path):
     site = build(tmp_path, VERSADP_DOCS="thin")
     assert "Privatise once" in (site / "index.html").read_text(encoding="utf-8")

@@ -116,7 +116,7 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
             edition_of=edition_of,
             without_missing_people=options["without_missing_people"],
             keep_rows=options["keep_rows"],
-            fit_bounds=options["fit_bounds"],
+            fit_bounds=options["fit_bounds"] and mechanism.schema.bounds is not None,
             state=options["state"],
             population=options["population"],
             again=options["again"],

@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 
 
 def check_planned(mechanism: Mechanism) -> bool:
-    """Return whether there are bounds to learn; refuse a mechanism that leaves them no share of its target."""
-    schema = mechanism.schema
-    if schema.bounds is None and schema.as_declared() == schema:
-        return False  # nothing about these columns can be learnt
-    if schema.bounds is None or schema.bounds.is_free or schema.bounds.clipped or schema.as_declared() != schema:
+    """Return True if bounds are to be learnt; refuse a mechanism that leaves no share of its target for it."""
+    learnt = mechanism.schema.bounds
+    if learnt is None or learnt.is_free or learnt.clipped or mechanism.schema.as_declared() is not mechanism.schema:
         raise ParameterError(
             "the mechanism is not one whose bounds are still to be learnt",
-            hint="calibrate it on the schema that fit_bounds(None, schema, epsilon=..., delta=...) returns",
+            hint="calibrate it on the schema that fit_bounds(None, schema, epsilon=..., delta=...) returns; if that "
+            "says nothing of bounds, there is nothing to learn about these columns",
         )
     return True
 
