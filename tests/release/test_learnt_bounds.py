@@ -345,6 +345,11 @@ def test_quantiles_beyond_the_bounds_are_refused_with_the_reason(released):
     assert not quantiles[0.999].told
     assert quantiles[0.5].told
     assert any("beyond the learnt bounds" in note for note in described.notes)
+    for loss in (vdp.losses.Quantile("x", 0.999), "age"):
+        with pytest.raises(ParameterError, match="beyond the learnt bounds"):
+            vdp.fit(released, loss=loss) if loss != "age" else vdp.fit(
+                released, "x ~ age", loss=vdp.losses.Check(0.001)
+            )
     assert "clipped at learnt bounds" in described.header["bounds"]
     assert "clipped at learnt bounds" in str(vdp.fit(released, "age ~ x").summary())
 
@@ -357,5 +362,10 @@ def test_an_earlier_release_costs_nothing(released):
     plain = vdp.calibrate(wide, epsilon=4)
     assert vdp.calibrate(schema, epsilon=4).privacy().delta(3.0) <= plain.privacy().delta(3.0) * 1.2
     assert vdp.calibrate(schema, epsilon=4).privacy().pure_epsilon == pytest.approx(4.0)
+    devices = vdp.calibrate(schema.as_effective(), epsilon=4)
+    assert "effective" not in devices.to_json()
+    assert devices.schema.columns["x"].width == schema.columns["x"].width
+    with pytest.raises(SchemaError, match="what that cost"):
+        released.mechanism.schema.as_effective()
     with pytest.raises(ParameterError, match="costs nothing"):
         vdp.fit_bounds(released, wide, epsilon=1)

@@ -169,18 +169,17 @@ def survey(values: NDArray[np.float64], lower: float, upper: float, most: float,
 
 @compiled
 def count_in_cells(values: NDArray[np.float64], starts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-    """Count the values in each cell, `starts` where all but the first begin; NaN is counted last, behind the cells."""
-    last = counts.shape[0] - 1
+    """Count the values in each cell, `starts` where all but the first begin; NaN is counted last, behind the cells.
+
+    `starts` is filled up with inf to one less than a power of 2, so that every search takes the same steps.
+    """
+    last, half = counts.shape[0] - 1, (starts.shape[0] + 1) // 2
     for i in range(values.shape[0]):
-        x = values[i]
-        low, high = 0, starts.shape[0]
-        while low < high:
-            middle = (low + high) // 2
-            if x >= starts[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        counts[last if np.isnan(x) else low] += 1
+        x, cell, step = values[i], 0, half
+        while step > 0:
+            cell += step * (x >= starts[cell + step - 1])
+            step //= 2
+        counts[last if np.isnan(x) else min(cell, last - 1)] += 1
 
 
 @compiled

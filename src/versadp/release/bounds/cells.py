@@ -91,8 +91,14 @@ class Cells:
         from versadp.noise.kernel import count_in_cells
 
         counts = np.zeros(self.size + 1, np.int64)
-        count_in_cells(np.asarray(values, np.float64), self.starts, counts)
+        count_in_cells(np.asarray(values, np.float64), self._searched, counts)
         return counts
+
+    @cached_property
+    def _searched(self) -> Array:
+        """`starts`, filled up with inf to one less than a power of 2."""
+        size = 2 ** len(self.starts).bit_length() - 1
+        return np.append(self.starts, np.full(size - len(self.starts), np.inf))
 
 
 def cells_of(column: Column) -> Cells | None:
