@@ -239,6 +239,30 @@ def test_least_squares_is_unbiased_and_has_the_errors_that_it_states(column):
     assert all(abs(each.people.sum() - n) < 1e-6 for each in found[:5])
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        INCOME,
+        vdp.Bounded(-300, 1e6),
+        vdp.Bounded(-5, -1),
+        vdp.Bounded(0, 30, step=1),
+        vdp.Dates("1950-01-01", "2020-12-31"),
+        vdp.Categorical([f"level {k}" for k in range(500)]),
+    ],
+)
+def test_people_are_counted_in_their_cells(column):
+    cells = cells_of(column)
+    ends = cells.starts
+    values = np.concatenate([ends, np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
+    if not cells.ordered:
+        values = np.arange(500.0)
+    else:
+        values = np.concatenate([values, RNG.normal(0, 400, 2000), [0.0, -0.0, 1e300, -1e300, 5e-324, -5e-324]])
+    expected = np.bincount(np.searchsorted(ends, values, side="right"), minlength=cells.size)
+    found = pickle.loads(pickle.dumps(cells)).count(np.append(values, [np.nan, np.nan]))
+    assert np.array_equal(found, np.append(expected, 2))
+
+
 # determinism ---------------------------------------------------------------------------------------------------------
 
 

@@ -168,18 +168,25 @@ def survey(values: NDArray[np.float64], lower: float, upper: float, most: float,
 
 
 @compiled
-def count_in_cells(values: NDArray[np.float64], starts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+def count_in_cells(
+    values: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    near: NDArray[np.int64],
+    shift: int,
+    counts: NDArray[np.int64],
+) -> None:
     """Count the values in each cell, `starts` where all but the first begin; NaN is counted last, behind the cells.
 
-    `starts` is filled up with inf to one less than a power of 2, so that every search takes the same steps.
+    `near` has, for each value of a number's first bits, the ones before the last `shift`, the first cell that it may
+    be in.
     """
-    last, half = counts.shape[0] - 1, (starts.shape[0] + 1) // 2
+    bits, last = values.view(np.uint64), counts.shape[0] - 1
     for i in range(values.shape[0]):
-        x, cell, step = values[i], 0, half
-        while step > 0:
-            cell += step * (x >= starts[cell + step - 1])
-            step //= 2
-        counts[last if np.isnan(x) else min(cell, last - 1)] += 1
+        x = values[i]
+        cell = near[bits[i] >> np.uint64(shift)]
+        while cell < starts.shape[0] and x >= starts[cell]:
+            cell += 1
+        counts[last if np.isnan(x) else cell] += 1
 
 
 @compiled
