@@ -29,6 +29,7 @@ PAGES = [page for page in PAGES if page not in ELSEWHERE]
 SLOW = {"start/analyst", "guides/report"}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.filterwarnings("ignore::versadp.errors.DeltaWarning")  # of the paper's deltas, as the pages say
 @pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.slow if p in SLOW else ()) for p in PAGES])
 def test_examples_run(page, tmp_path, monkeypatch):
@@ -122,6 +123,7 @@ def build(place, **environment):
     return place / "site"
 
 
+@pytest.mark.full
 def test_pages_are_built_without_a_warning(tmp_path):
     site = build(tmp_path, VERSADP_DOCS="thin")
     assert "Privatise once" in (site / "index.html").read_text(encoding="utf-8")
@@ -134,3 +136,12 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     made = {page.stem for page in (DOCS / "examples").glob("plot_*.py")}
     assert made == {page.stem for page in (site / "_gallery").glob("plot_*.html")}
     assert len(list((site / "_images").glob("sphx_glr_plot_*_001.png"))) == len(made)
+
+
+def test_every_test_that_the_threat_model_names_is_there():
+    text = (DOCS / "security.md").read_text(encoding="utf-8")
+    sources = "\n".join(each.read_text(encoding="utf-8") for each in Path(__file__).parent.rglob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 60
+    assert not {name for name in named if f"def {name}(" not in sources}
+    assert all((DOCS.parent / path).exists() for path in re.findall(r"`(tests/[\w/.]+)`", text))

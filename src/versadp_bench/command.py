@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from versadp.display.tables import FORMATS, render
-from versadp_bench import categories, cluster, estimation, files, foundation, privacy, stopwatch, windows
+from versadp_bench import categories, cluster, estimation, files, foundation, privacy, stopwatch, tables, windows
 from versadp_bench.accuracy import ROWS, accuracy_table
 from versadp_bench.alternatives import violations
 from versadp_bench.cells import CELLS
@@ -20,7 +20,7 @@ from versadp_bench.scaling import scaling_table
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_ROOMS = (foundation, privacy, estimation, windows, categories, files, cluster, stopwatch)
+_ROOMS = (foundation, privacy, estimation, windows, categories, tables, files, cluster, stopwatch)
 BENCHMARKS = {name: benchmark for room in _ROOMS for name, benchmark in room.BENCHMARKS.items()}
 ACCURACY, COVERAGE, SCALING, ALTERNATIVES = "accuracy", "coverage", "scaling", "alternatives"
 TABLES: dict[str, Collection[str]] = {ACCURACY: ROWS, COVERAGE: REGIMES, ALTERNATIVES: CELLS}

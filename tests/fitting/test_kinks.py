@@ -20,7 +20,7 @@ COLUMNS, JOINT = {name: Window(4.0) for name in NAMES}, {NAMES: Window(8.0)}
 class LogCosh(IndexLoss):
     """`log cosh(u - y)`: smooth, of the residual, nobody's but ours."""
 
-    smooth = residual = True
+    argument, order = "residual", 4
 
     def value(self, u, y):
         return np.logaddexp(u - y, y - u) - np.log(2)

@@ -42,6 +42,7 @@ def worst(sample, people):
     return np.abs(away.mean(axis=1) / (away.std(axis=1) / np.sqrt(N))).max()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", list(NOISE))
 def test_weighted_sums_have_the_true_mean(kind, people):
     """Five functions, three products: a false alarm at 5.5 standard errors is once in 1e6."""

@@ -61,6 +61,7 @@ def expectations(x, extension, rate=RATE, scale=0.7, draws=3000):
     return {name: float((weights * g(points.columns["x"])).sum()) for name, g in FUNCTIONS.items()}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("extension", EXTENSIONS, ids=repr)
 @pytest.mark.parametrize("x", [0.0, 0.3, 0.95])
 def test_unbiased_in_one_dimension_by_quadrature(extension, x):

@@ -91,6 +91,7 @@ def by_points(model, units, blocks, name):
     return SignedPoints(model, units, drawn_extensions(), blocks, near=2, far=1, draws=1, nullable=missing)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", BLOCKS)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_members_by_points_are_unbiased(loss, name):

@@ -49,6 +49,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "y", "loss"), CASES, ids=lambda each: type(each).__name__)
 def test_the_estimate_is_that_of_fit(model, y, loss):

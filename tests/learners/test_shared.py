@@ -37,6 +37,7 @@ SCORES = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("score", list(SCORES))
 @pytest.mark.parametrize("private", [False, True], ids=["public response", "private response"])
 def test_over_all_outputs_the_expected_score_is_that_of_the_true_record(score, private):

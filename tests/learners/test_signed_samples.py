@@ -148,6 +148,7 @@ def learners():
         yield pytest.param(text, expected, marks=[pytest.mark.slow] if long else [])
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.filterwarnings("ignore")  # what a learner says of weights that it does not understand
 @pytest.mark.parametrize(("text", "expected"), list(learners()))
 def test_what_a_learner_does_with_negative_weights(text, expected, sample):

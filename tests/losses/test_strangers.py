@@ -47,7 +47,7 @@ def raw_fit(loss, frame, begin=(0.0, 0.0)):
 class OwnHuber(IndexLoss):
     """Huber's loss with a corner that is given, written by somebody else."""
 
-    residual = True
+    argument = "residual"
     by_line = True  # starts where ours does
 
     def __init__(self, k=15.0):
@@ -238,3 +238,24 @@ def test_a_subclass_that_is_called_logistic_predicts_by_its_own_mean():
 
     found = vdp.fit(with_public_response(followed(Gamma())), "y ~ x", loss=Other())
     assert found.predict(AT) == pytest.approx(np.exp(found.params[0] + found.params[1] * AT["x"]))
+
+
+@pytest.mark.parametrize("flag", ["smooth", "kinked", "residual", "margin"])
+def test_a_loss_that_states_old_flags_is_refused_with_the_new_words(flag):
+    with pytest.raises(ParameterError, match=f"Old states {flag}") as found:
+        type("Old", (IndexLoss,), {flag: True})
+    assert "argument" in found.value.hint
+    assert "order" in found.value.hint
+
+
+def test_an_unknown_argument_is_refused():
+    with pytest.raises(ParameterError, match="no argument 'residuals'"):
+        type("Misspelt", (IndexLoss,), {"argument": "residuals"})
+
+
+def test_argument_and_order_say_which_forms_serve_a_loss():
+    loss = LogCosh()
+    assert (loss.argument, loss.order) == ("residual", 4)
+    assert [loss.smooth, loss.kinked, loss.residual, loss.margin] == [True, False, True, False]
+    loss = vdp.losses.as_loss("hinge")
+    assert [loss.smooth, loss.kinked, loss.residual, loss.margin] == [False, True, False, True]

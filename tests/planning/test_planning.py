@@ -90,6 +90,7 @@ def planned(name, fits=4):
     return precision(people, vdp.calibrate(schema, **target), N, people.raw().theta, fits=fits)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", ["linear, record 8, y private", "logistic, attribute 6"])
 def test_planned_standard_errors_are_those_of_fits(name):
     """Slopes within 15% of the standard errors that fits to other people report; three fits each vary by 3%."""

@@ -20,7 +20,7 @@ def ramp(t, width):
 class LogCosh(IndexLoss):
     """`c^2 log cosh((u - y)/c)`: smooth, of the residual, with a unit."""
 
-    smooth = residual = True
+    argument, order = "residual", 4
 
     def __init__(self, c=1.0):
         self.c = c
@@ -38,7 +38,7 @@ class LogCosh(IndexLoss):
 class Expectile(IndexLoss):
     """`|tau - 1{y < u}| (u - y)^2 / 2`: of the residual, a second derivative that jumps, no unit."""
 
-    residual = True
+    argument = "residual"
 
     def __init__(self, tau=0.3):
         self.tau = tau
@@ -54,7 +54,7 @@ class Expectile(IndexLoss):
 class Tube(IndexLoss):
     """`max(0, |u - y| - e)`: of the residual, two kinks, with a unit."""
 
-    kinked = residual = True
+    argument, order = "residual", 0
 
     def __init__(self, e=0.5):
         self.e = e
@@ -70,7 +70,7 @@ class Tube(IndexLoss):
 class Censored(IndexLoss):
     """`|y - max(0, u)|`, y >= 0: kinks, neither of the residual nor of two classes, not convex."""
 
-    kinked = True
+    order = 0
 
     def value(self, u, y):
         return np.abs(y - np.maximum(0, u))
@@ -86,7 +86,7 @@ class Censored(IndexLoss):
 class Gamma(IndexLoss):
     """`y e^-u + u`, y > 0: smooth, the response enters as a factor, predicts e^u by a function of its own."""
 
-    smooth = True
+    order = 4
 
     def value(self, u, y):
         return y * np.exp(-u) + u
@@ -107,7 +107,7 @@ class Gamma(IndexLoss):
 class Probit(IndexLoss):
     """`-log Phi(y u)`, y in {-1, 1}: smooth, two classes."""
 
-    smooth = True
+    order = 4
     classes = (-1.0, 1.0)
 
     def value(self, u, y):

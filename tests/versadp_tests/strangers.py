@@ -88,8 +88,7 @@ class LotteryBlock(Block):
 class LogCosh(IndexLoss):
     """`log cosh(u - y)`: a smooth loss between squares and absolute values, with units of its own."""
 
-    smooth = True
-    residual = True
+    argument, order = "residual", 4
 
     def value(self, u, y):
         return np.logaddexp(u - y, y - u) - np.log(2)
@@ -103,8 +102,7 @@ class LogCosh(IndexLoss):
 class Half(IndexLoss):
     """Squared loss whose prediction is doubled: a loss with a mean of its own."""
 
-    smooth = True
-    residual = True
+    argument, order = "residual", 4
 
     def value(self, u, y):
         return 0.5 * (u - y) ** 2

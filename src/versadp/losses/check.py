@@ -31,8 +31,7 @@ class Check(IndexLoss):
     """
 
     name = "check"
-    kinked = True
-    residual = True
+    argument, order = "residual", 0
     straight = 0.0
 
     def __init__(self, tau: float = 0.5) -> None:

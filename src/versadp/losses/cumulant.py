@@ -37,7 +37,7 @@ class Bare(IndexLoss):
     """
 
     name = "bare"
-    smooth = True
+    order = 4
     natural = True
 
     def __init__(self, link: str) -> None:

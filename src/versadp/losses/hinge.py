@@ -29,8 +29,7 @@ class Hinge(IndexLoss):
     """
 
     name = "hinge"
-    kinked = True
-    margin = True
+    argument, order = "margin", 0
     classes = (-1.0, 1.0)
 
     def value(self, u: Array, y: Array) -> Array:

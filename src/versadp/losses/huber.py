@@ -49,7 +49,7 @@ class Huber(IndexLoss):
     """
 
     name = "huber"
-    residual = True
+    argument = "residual"
     scale: float | None = None
 
     def __init__(self, k: float = 1.345, scale: float | None = None) -> None:

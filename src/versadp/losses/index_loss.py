@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from versadp.errors import DataError, ParameterError
+from versadp.errors import DataError, ParameterError, near
 from versadp.losses import quadrature, smoothing, starts
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from versadp.losses.response_law import ResponseLaw
 
     Predict = Callable[..., Array]
+
+ARGUMENTS = ("index", "residual", "margin")
+SMOOTH_ORDER = 4  # continuous derivatives that the Laplacian form of the correction takes (docs/theory/efficient.md)
 
 
 def saved_as(link: str) -> Callable[[Predict], Predict]:
@@ -61,16 +64,14 @@ class IndexLoss(ABC):
     ----------
     name : str
         Its name in `fit(loss=...)`, once it is registered.
-    smooth : bool
-        True if it has four continuous derivatives in u, which the Laplacian form of the correction needs.
-    kinked : bool
-        True if its first derivative jumps, so that it is smoothed with a bandwidth.
-    residual : bool
-        True if it depends on `u - y` alone, so that a private response may stand in the numeric block.
+    argument : {"index", "residual", "margin"}
+        What it depends on: u and y in any way; `u - y` alone, so that a private response may stand in the numeric
+        block; or `y u` alone, with classes -1 and 1.
+    order : int
+        Number of its continuous derivatives in u, up to 4: with 4 every form of the correction serves it; with 0 its
+        first derivative jumps, so that it is smoothed with a bandwidth.
     natural : bool
         True if it is `A(u) - y u`, as the losses of generalised linear models with a canonical link.
-    margin : bool
-        True if it depends on `y u` alone, and its classes are -1 and 1.
     straight : float
         Of a loss of the residual: the |u - y| from which it is linear; infinite if it never is. A public response
         beyond that may have any value.
@@ -84,7 +85,7 @@ class IndexLoss(ABC):
     Examples
     --------
     >>> class LogCosh(IndexLoss):
-    ...     smooth = residual = True
+    ...     argument, order = "residual", 4
     ...     def value(self, u, y):
     ...         return np.logaddexp(u - y, y - u)
     ...     def derivatives(self, u, y, order=4, bandwidth=0.0):
@@ -99,11 +100,9 @@ class IndexLoss(ABC):
     """
 
     name: ClassVar[str]
-    smooth: ClassVar[bool] = False
-    kinked: ClassVar[bool] = False
-    residual: ClassVar[bool] = False
+    argument: ClassVar[str] = "index"
+    order: ClassVar[int] = 1
     natural: ClassVar[bool] = False
-    margin: ClassVar[bool] = False
     straight: float = np.inf
     quadratic: ClassVar[bool] = False
     classes: ClassVar[tuple[float, float] | None] = None
@@ -113,6 +112,36 @@ class IndexLoss(ABC):
         super().__init_subclass__(**options)
         if "name" not in vars(cls):  # not the parent's, which summaries and files would show
             cls.name = cls.__name__.lower()
+        if old := sorted({"smooth", "kinked", "residual", "margin"} & set(vars(cls))):
+            raise ParameterError(
+                f"the loss {cls.__name__} states {', '.join(old)}, which losses no longer state",
+                hint='state argument = "residual" or "margin" for a function of u - y or of y u, and order, the number '
+                "of continuous derivatives in u: 4 for smooth = True, 0 for kinked = True",
+            )
+        if cls.argument not in ARGUMENTS:
+            raise ParameterError(
+                f"the loss {cls.__name__} has no argument {cls.argument!r}", hint=near(cls.argument, ARGUMENTS)
+            )
+
+    @property
+    def smooth(self) -> bool:
+        """True if it has four continuous derivatives in u."""
+        return self.order >= SMOOTH_ORDER
+
+    @property
+    def kinked(self) -> bool:
+        """True if its first derivative jumps."""
+        return self.order == 0
+
+    @property
+    def residual(self) -> bool:
+        """True if it depends on `u - y` alone."""
+        return self.argument == "residual"
+
+    @property
+    def margin(self) -> bool:
+        """True if it depends on `y u` alone."""
+        return self.argument == "margin"
 
     @abstractmethod
     def value(self, u: Array, y: Array) -> Array:

@@ -31,7 +31,7 @@ class Logistic(IndexLoss):
     """
 
     name = "logistic"
-    smooth = True
+    order = 4
     natural = True
     classes = (0.0, 1.0)
 

@@ -29,7 +29,7 @@ class Poisson(IndexLoss):
     """
 
     name = "poisson"
-    smooth = True
+    order = 4
     natural = True
 
     def value(self, u: Array, y: Array) -> Array:

@@ -39,7 +39,7 @@ class InUnits(IndexLoss):
     unit: float
 
     def __post_init__(self) -> None:
-        for fact in ("name", "smooth", "kinked", "residual", "classes"):  # class attributes of the loss
+        for fact in ("name", "argument", "order", "classes"):  # class attributes of the loss
             object.__setattr__(self, fact, getattr(self.loss, fact))
 
     @property

@@ -29,8 +29,7 @@ class Squared(IndexLoss):
     """
 
     name = "squared"
-    smooth = True
-    residual = True
+    argument, order = "residual", 4
     quadratic = True
 
     def value(self, u: Array, y: Array) -> Array:

@@ -3,7 +3,7 @@
     F_k(t) = E psi_{k, x <= t}/E psi_k,        score(t) = E (psi_{k, x <= t} - τ psi_k)/E psi_k,
 
 the number is one more column of the table, cut into many levels, and its interval is that of the score's zero
-(`estimation/distribution.py`): it needs no density. Values lie evenly inside a level; ends of intervals are ends of levels.
+(`estimation/distribution.py`): it needs no density. Values lie evenly inside a level; interval ends are ends of levels.
 """
 
 from __future__ import annotations
