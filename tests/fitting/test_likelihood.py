@@ -311,7 +311,7 @@ def test_lots_and_engines_change_nothing(releases, monkeypatch):
     formula = "b ~ x + w + x:w"
     whole = fit(releases["laplace"], formula, "logistic", engine="serial")
     monkeypatch.setattr(module, "KEPT_NUMBERS", 0)
-    monkeypatch.setattr("versadp.fitting.likelihood_pairs.AT_ONCE", 64 * 500)
+    monkeypatch.setattr("versadp.fitting.likelihood_pairs.NUMBERS_AT_ONCE", 64 * 500)
     for engine in ("serial", "threads"):
         again = fit(releases["laplace"], formula, "logistic", engine=engine)
         np.testing.assert_allclose(again.params, whole.params, rtol=1e-6)

@@ -47,7 +47,6 @@ from versadp.errors import ParameterError
 from versadp.noise import window_attack as attack
 from versadp.noise import window_inverse as inverse
 from versadp.noise.block import Blanket, Block, Spec
-from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, missing_inflation, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
 from versadp.noise.window_design import Size, best_share, best_window, mean_variance
@@ -60,9 +59,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.block import Case, Coding, Stratum
-    from versadp.noise.closed import Complex, Products, Waves
-    from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders, State
     from versadp.noise.distribution_function import Bins
     from versadp.noise.points import How, Points
@@ -73,9 +69,8 @@ if TYPE_CHECKING:
 
 WHOLE_WINDOW = "window"  # a missing value has as many outputs as a window
 FINE = 2**12  # lattice points in the window of a number without a step
-MOST = 2**31 - 1
-FINEST = 2**18  # outputs of a column that are written out one by one
-EPSILONS = (1e-4, 30.0)
+MOST = 2**31 - 1  # outputs of a column: places are products of words of 32 bits
+EPSILONS = (1e-4, 30.0)  # of a guarantee: below, next to nothing is kept; above, next to nothing is redrawn
 
 
 @dataclass(frozen=True)
@@ -586,52 +581,15 @@ class WindowBlock(Block):
         }
         return replace(self, **some, coin=self.kept)
 
-    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:
-        """Return the block with numbers in place of its categories' levels: all of its columns."""
-        from versadp.noise.coded import Category, Coded
-
-        if not self._is_even:
-            return None
-        chosen = tuple(Category(name, codings[name]) for name in self._categories)
-        return Coded(self.keep, self.numbers_alone, chosen)
-
-    def strata(self, released: Array) -> list[Stratum] | None:
-        """Return the kept and the redrawn part of the inverse on each combination of levels (`window_inverse.py`)."""
-        return inverse.strata(self, released) if self.kept else None
-
-    @property
-    def _categories(self) -> tuple[str, ...]:
-        return tuple(name for name, flag in zip(self.columns, self.category, strict=True) if flag)
-
-    @property
-    def numbers_alone(self) -> WindowBlock | None:
-        """The numbers of the block, with its coin."""
-        rest = set(self.columns) - set(self._categories)
-        return self.part(rest) if rest else None
-
     @property
     def _is_even(self) -> bool:
         """True if something is kept, and every output is the middle of a window: none stands for anything else."""
         return self.kept > 0 and not self.nullable
 
-    def products(self) -> Products | None:
-        """Return the inverse of columns and of products of two (`complete.py`)."""
-        return lattices(self, 1 / self.keep).products() if self._is_even else None
-
-    def waves(self, t: Complex) -> Waves | None:
-        """Return the inverse of waves."""
-        return lattices(self, 1 / self.keep).waves(t) if self._is_even else None
-
-    def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
-        """Return complete records and others, as far as numbers go: categories are seen through indicators."""
-        if not self.kept or any(self.category):
-            return None
-        return complete_cases(self, released)
-
     def lattice(self, column: str) -> Lattice | None:
         """Return the column's lattice and window, with the coin of the block."""
         j = self.columns.index(column)
-        if not self.kept or self.outputs[j] > FINEST:
+        if not self.kept:
             return None
         m, w = self.last[j], self.window[j]
         return Lattice(self.bounds[j][0], float(self.step[j]), m, w, self.keep, self.unseen[j])
