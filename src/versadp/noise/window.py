@@ -35,8 +35,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from datetime import date
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -49,12 +48,13 @@ from versadp.noise import window_inverse as inverse
 from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.cost import EVEN, missing_inflation, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
-from versadp.noise.window_design import Size, best_share, best_window, mean_variance
+from versadp.noise.window_design import mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
-from versadp.schema import Bounded, Categorical, Dates
+from versadp.noise.window_sizes import WHOLE_WINDOW, window_sizes
+from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -67,8 +67,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-WHOLE_WINDOW = "window"  # a missing value has as many outputs as a window
-FINE = 2**12  # lattice points in the window of a number without a step
 MOST = 2**31 - 1  # outputs of a column: places are products of words of 32 bits
 EPSILONS = (1e-4, 30.0)  # of a guarantee: below, next to nothing is kept; above, next to nothing is redrawn
 
@@ -129,25 +127,13 @@ class Window(Spec):
         levels = {name: column for name, column in columns.items() if isinstance(column, Categorical)}
         if len(numbers) + len(levels) < len(columns):
             raise ParameterError("a window serves numbers and categories", hint="leave public columns out")
-        cells, window = (
-            _whole(what, value, numbers) for what, value in (("cells", self.cells), ("window", self.window))
-        )
-        hiding = [name for name, column in numbers.items() if column.nullable is True]
-        size = Size(len(numbers), len(hiding), math.prod(column.outcomes for column in levels.values()))
-        if numbers and (cells is None or window is None):
-            c = best_window(size, epsilon, delta, shared=self.missing != WHOLE_WINDOW)
-            fine = max(1, round(FINE / c))
-            cells = cells or {name: column.steps or fine for name, column in numbers.items()}
-            window = window or {name: _points(c * cells[name], column) for name, column in numbers.items()}
-        unseen = _unseen(self.missing, hiding, cells or {}, window or {}, partial(best_share, size, epsilon, delta))
+        combinations = math.prod(column.outcomes for column in levels.values())
+        cells, window, missing = window_sizes(self, numbers, combinations, epsilon, delta)
         bounds = {name: (column.lower, column.upper) for name, column in numbers.items()}
         bounds |= {name: (0.0, len(column.levels) - 1.0) for name, column in levels.items()}
-        last = (cells or {}) | {name: len(column.levels) - 1 for name, column in levels.items()}
-        wide = (window or {}) | dict.fromkeys(levels, 1)
+        last = cells | {name: len(column.levels) - 1 for name, column in levels.items()}
+        wide = window | dict.fromkeys(levels, 1)
         nulls = {name: column.nullable for name, column in (numbers | levels).items()}
-        for name, column in numbers.items():
-            if isinstance(column, Dates):
-                _refuse_beyond(name, column, (wide[name] - 1) / 2 * column.width / last[name])
         return WindowBlock(
             tuple(columns),
             tuple(bounds[name] for name in columns),
@@ -157,64 +143,8 @@ class Window(Spec):
             epsilon,
             delta,
             nulls=tuple(nulls[name] for name in columns),
-            unseen=tuple(unseen.get(name, int(nulls[name] is True)) for name in columns),
+            unseen=tuple(missing.get(name, int(nulls[name] is True)) for name in columns),
         )
-
-
-def _refuse_beyond(name: str, column: Dates, reach: float) -> None:
-    """Refuse dates that a window would carry out of the calendar."""
-    first = column.first.toordinal()
-    if first - reach < 1 or first + column.upper + reach > date.max.toordinal():
-        raise ParameterError(
-            f"the window of {name!r} reaches beyond the years 1 to 9999", hint="a narrower window, or nearer bounds"
-        )
-
-
-def _points(wanted: float, column: Bounded) -> int:
-    """Return how many lattice points a window has; an odd number for dates, whose window has a day in its middle."""
-    return max(1, 2 * round((wanted - 1) / 2) + 1 if isinstance(column, Dates) else round(wanted))
-
-
-def _unseen(
-    given: Any,
-    hiding: Collection[str],
-    cells: Mapping[str, int],
-    window: Mapping[str, int],
-    rule: Callable[[float], float],
-) -> dict[str, int]:
-    """Return how many outputs show a missing value of each number in `hiding`.
-
-    As few as its rule says, in the middle of the outputs of numbers: their number is even or odd as that of cells is,
-    unless it is the window's.
-    """
-    if isinstance(given, str) and given != WHOLE_WINDOW:
-        raise ParameterError(f"missing is not {given!r}", hint=f"a whole number per column, or {WHOLE_WINDOW!r}")
-    if given == WHOLE_WINDOW or not (hiding or hasattr(given, "keys")):
-        return {name: window[name] for name in hiding}
-    places = _whole("missing", given, hiding)
-    if places is None:
-        width = math.exp(math.fsum(math.log(window[name] / cells[name]) for name in window) / len(window))
-        wanted = {name: max(1, round(rule(width) * window[name])) for name in hiding}
-        places = {name: min(s + (s + cells[name]) % 2, window[name]) for name, s in wanted.items()}
-    for name, s in places.items():
-        if s > window[name] or (s < window[name] and (s + cells[name]) % 2):
-            raise ParameterError(
-                f"a missing value of {name!r} cannot have {s} places",
-                hint=f"{window[name]}, or fewer that are {'odd' if cells[name] % 2 else 'even'} as its cells are",
-            )
-    return places
-
-
-def _whole(what: str, value: Any, numbers: Collection[str]) -> dict[str, int] | None:
-    """Return one whole number per column, from one for all or a mapping."""
-    if value is None:
-        return None
-    given = value if hasattr(value, "keys") else dict.fromkeys(numbers, value)
-    if set(given) != set(numbers):
-        raise ParameterError(
-            f"{what} must name just the numbers of the block: {', '.join(numbers) or 'there are none'}"
-        )
-    return {name: inputs.whole(f"{what} of {name!r}", given[name], 1) for name in numbers}
 
 
 def _also_missing(unseen: int, window: int) -> str:
