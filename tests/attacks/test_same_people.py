@@ -243,8 +243,8 @@ def test_a_finalised_release_is_still_known(folder):
 # versions of a record ------------------------------------------------------------------------------------------------
 
 
-# pairs of 200 that meet by chance: a step of the grid is at most 0.5 / 2^10, and the difference has density 0.71 at 0, so
-# that 0.07 are expected, and 6 or more have a chance below 1e-9
+# pairs of 200 that meet by chance: a step of the grid is at most 0.5 / 2^10, and the difference has density 0.71 at 0:
+# 0.07 are expected, and 6 or more have a chance below 1e-9
 MET = 6
 
 
