@@ -13,7 +13,6 @@ from versadp.release import checkpoints
 from versadp.release.files.account import account
 from versadp.release.files.append import append_file
 from versadp.release.files.release import release_file
-from versadp.release.ledger.entries import read_entry
 
 N = 30_000
 KEY = bytes(range(50, 82))
@@ -223,11 +222,6 @@ def test_csv_and_parquet_and_engines_give_the_same_bounds(data, tmp_path):
     two = go(tmp_path / "people.csv", tmp_path / "two", tmp_path / "state2", engine="local")
     assert learnt(one) == learnt(two)
     assert content(tmp_path / "one") == content(tmp_path / "two")
-
-
-def test_the_entry_of_the_ledger_is_known_text():
-    text = '{"input": "ab", "kind": "bounds", "mechanism": {}, "release": "dea30c62fae8f140"}'
-    assert read_entry(text).text() == text
 
 
 @pytest.mark.slow

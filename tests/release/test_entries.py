@@ -20,6 +20,7 @@ from versadp.release.ledger.entries import (
     Abandon,
     Append,
     Begin,
+    Bounds,
     Create,
     Done,
     Finalize,
@@ -72,6 +73,7 @@ TEXTS = [
     ),
     f'{{"alike": 412, "batch": 0, "kind": "sort", "release": "{RELEASE}"}}',
     f'{{"batch": 0, "file": {PART}, "kind": "output", "number": 0, "release": "{RELEASE}"}}',
+    f'{{"input": "{INPUT}", "kind": "bounds", "mechanism": {{}}, "release": "{RELEASE}"}}',
 ]
 PART_FILE = PartFile("part-00000.parquet", 50, 1311, FILE)
 ENTRIES = [
@@ -87,6 +89,7 @@ ENTRIES = [
     Part(RELEASE, 0, 0, INPUT, PART_FILE, {}),
     Sort(RELEASE, 0, 412),
     Output(RELEASE, 0, 0, PART_FILE),
+    Bounds(RELEASE, INPUT, {}),
 ]
 STORY = TEXTS[:8]
 

@@ -239,6 +239,30 @@ def test_least_squares_is_unbiased_and_has_the_errors_that_it_states(column):
     assert all(abs(each.people.sum() - n) < 1e-6 for each in found[:5])
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        INCOME,
+        vdp.Bounded(-300, 1e6),
+        vdp.Bounded(-5, -1),
+        vdp.Bounded(0, 30, step=1),
+        vdp.Dates("1950-01-01", "2020-12-31"),
+        vdp.Categorical([f"level {k}" for k in range(500)]),
+    ],
+)
+def test_people_are_counted_in_their_cells(column):
+    cells = cells_of(column)
+    ends = cells.starts
+    values = np.concatenate([ends, np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
+    if not cells.ordered:
+        values = np.arange(500.0)
+    else:
+        values = np.concatenate([values, RNG.normal(0, 400, 2000), [0.0, -0.0, 1e300, -1e300, 5e-324, -5e-324]])
+    expected = np.bincount(np.searchsorted(ends, values, side="right"), minlength=cells.size)
+    found = pickle.loads(pickle.dumps(cells)).count(np.append(values, [np.nan, np.nan]))
+    assert np.array_equal(found, np.append(expected, 2))
+
+
 # determinism ---------------------------------------------------------------------------------------------------------
 
 
@@ -345,6 +369,11 @@ def test_quantiles_beyond_the_bounds_are_refused_with_the_reason(released):
     assert not quantiles[0.999].told
     assert quantiles[0.5].told
     assert any("beyond the learnt bounds" in note for note in described.notes)
+    for loss in (vdp.losses.Quantile("x", 0.999), "age"):
+        with pytest.raises(ParameterError, match="beyond the learnt bounds"):
+            vdp.fit(released, loss=loss) if loss != "age" else vdp.fit(
+                released, "x ~ age", loss=vdp.losses.Check(0.001)
+            )
     assert "clipped at learnt bounds" in described.header["bounds"]
     assert "clipped at learnt bounds" in str(vdp.fit(released, "age ~ x").summary())
 
@@ -357,5 +386,10 @@ def test_an_earlier_release_costs_nothing(released):
     plain = vdp.calibrate(wide, epsilon=4)
     assert vdp.calibrate(schema, epsilon=4).privacy().delta(3.0) <= plain.privacy().delta(3.0) * 1.2
     assert vdp.calibrate(schema, epsilon=4).privacy().pure_epsilon == pytest.approx(4.0)
+    devices = vdp.calibrate(schema.as_effective(), epsilon=4)
+    assert "effective" not in devices.to_json()
+    assert devices.schema.columns["x"].width == schema.columns["x"].width
+    with pytest.raises(SchemaError, match="what that cost"):
+        released.mechanism.schema.as_effective()
     with pytest.raises(ParameterError, match="costs nothing"):
         vdp.fit_bounds(released, wide, epsilon=1)

@@ -10,7 +10,9 @@ from versadp.errors import ParameterError, near
 from versadp.fitting.methods import METHODS
 from versadp.fitting.weights import vector
 from versadp.losses import as_loss
+from versadp.release.bounds.wording import beyond, beyond_words
 from versadp.release.release import as_release
+from versadp.schema import Bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +71,7 @@ class FitRequest:
         begin = None if start is None else vector("start", start)
         extension, weights, engine = (given.pop(name) for name in ("extension", "weights", "engine"))
         minimised = as_loss(loss)
+        _refuse_beyond_bounds(opened, formula, minimised)
         return cls(
             opened, formula, loss, minimised, method, extension, draws, begin, weights, seed, engine, design=given
         )
@@ -88,3 +91,16 @@ class FitRequest:
         names = ("formula", "method", "extension", "draws", "seed", "weights")
         own = {name: getattr(self, name) for name in names}
         return own | {"loss": self.minimised, "offset": self.design["offset"], "subset": self.design["subset"]}
+
+
+def _refuse_beyond_bounds(release: Release, formula: str | None, loss: Any) -> None:
+    """Refuse quantiles of a column, or of a response, that may lie beyond bounds that were learnt for it."""
+    tau, schema = getattr(loss, "tau", None), release.mechanism.schema
+    name = getattr(loss, "of", None) if formula is None else formula.partition("~")[0].strip()
+    column = schema.columns.get(name) if isinstance(name, str) else None
+    if tau is None or not isinstance(column, Bounded):
+        return
+    assert isinstance(name, str)
+    low, high = beyond(schema.bounds, name, column)
+    if not low <= tau <= high:
+        raise ParameterError(beyond_words(name, column), hint=f"ask for a quantile from {low:.2g} to {high:.2g}")

@@ -168,19 +168,25 @@ def survey(values: NDArray[np.float64], lower: float, upper: float, most: float,
 
 
 @compiled
-def count_in_cells(values: NDArray[np.float64], starts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-    """Count the values in each cell, `starts` where all but the first begin; NaN is counted last, behind the cells."""
-    last = counts.shape[0] - 1
+def count_in_cells(
+    values: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    near: NDArray[np.int64],
+    shift: int,
+    counts: NDArray[np.int64],
+) -> None:
+    """Count the values in each cell, `starts` where all but the first begin; NaN is counted last, behind the cells.
+
+    `near` has, for each value of a number's first bits, the ones before the last `shift`, the first cell that it may
+    be in.
+    """
+    bits, last = values.view(np.uint64), counts.shape[0] - 1
     for i in range(values.shape[0]):
         x = values[i]
-        low, high = 0, starts.shape[0]
-        while low < high:
-            middle = (low + high) // 2
-            if x >= starts[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        counts[last if np.isnan(x) else low] += 1
+        cell = near[bits[i] >> np.uint64(shift)]
+        while cell < starts.shape[0] and x >= starts[cell]:
+            cell += 1
+        counts[last if np.isnan(x) else cell] += 1
 
 
 @compiled

@@ -114,6 +114,7 @@ def _count(each: Sums, values: Any, column: Categorical) -> None:
     for pair in pc.value_counts(values).to_pylist():
         level = pair["values"]
         level = int(level) if type(column.levels[0]) is int and level is not None else level
+        level = column.released_as(level)
         each.counts[level] = each.counts.get(level, 0) + pair["counts"]
 
 

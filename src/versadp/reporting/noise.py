@@ -117,14 +117,21 @@ def declared(column: Column) -> str:
     >>> from versadp import Bounded, Categorical, Public
     >>> declared(Bounded(18, 90, step=1)), declared(Categorical(["n", "s"])), declared(Public())
     ('18 to 90, in steps of 1', '2 levels', 'public')
+    >>> declared(Bounded(18, 90, declared=(0, 120)))
+    '18 to 90, learnt inside 0 to 120'
     """
     if isinstance(column, Dates):
-        words = "{lower} to {upper}".format(**column.to_dict())
+        words = "{} to {}".format(*column.ends)
     elif isinstance(column, Bounded):
         words = between(column.lower, column.upper)
         words += "" if column.step is None else f", in steps of {column.step:g}"
     elif isinstance(column, Categorical):
         words = f"{len(column.levels)} levels"
+        words += f", the last of them {len(column.merged)} rare ones" if column.merged else ""
     else:
         return "public"
+    if isinstance(column, Dates) and column.declared:
+        words += ", learnt inside {} to {}".format(*column.declared)
+    elif isinstance(column, Bounded) and column.declared:
+        words += f", learnt inside {between(*column.declared)}"
     return words + {True: ", may be missing (private)", "public": ", may be missing (public)"}.get(column.nullable, "")

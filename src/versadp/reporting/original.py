@@ -75,5 +75,5 @@ def _values(values: Any, column: Column) -> NDArray[Any]:
         numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
         return np.asarray(np.clip(numbers, column.lower, column.upper))
     if isinstance(column, Categorical) and isinstance(column.levels[0], str):
-        return np.array(values.cast(pa.string()).to_pylist(), dtype=object)
+        return np.array([column.released_as(level) for level in values.cast(pa.string()).to_pylist()], dtype=object)
     return np.asarray(values.to_numpy(zero_copy_only=False))

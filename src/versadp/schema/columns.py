@@ -259,6 +259,16 @@ class Categorical:
         """The levels that a table may hold: with those that are merged, in place of "other"."""
         return (*self.levels[:-1], *self.merged) if self.merged else tuple(self.levels)
 
+    def released_as(self, level: Any) -> Any:
+        """Return the level as which a declared one is released: "other" if it is merged.
+
+        Examples
+        --------
+        >>> Categorical(["north", "other"], merged=["east", "west"]).released_as("west")
+        'other'
+        """
+        return OTHER if level in self.merged else level
+
     @property
     def outcomes(self) -> int:
         """How many things a value can be that noise must make look alike: the levels, and missing if it is private."""

@@ -203,6 +203,30 @@ class Schema:
         """Return the schema with some columns replaced, and what is said of learnt bounds."""
         return _rebuild(self._declared | dict(columns), self._id, self._population, self._rows_per_person, bounds)
 
+    def as_effective(self) -> Schema:
+        """Return the schema with bounds that an earlier release showed in place of the declared ones, as devices read.
+
+        Examples
+        --------
+        >>> Schema({"income": Bounded(3_000, 98_000, declared=(0, 5e5))}).as_effective()
+        Schema({'income': Bounded(lower=3000.0, upper=98000.0)})
+        """
+        if self._bounds is not None and not self._bounds.is_free:
+            raise SchemaError(
+                "these bounds were learnt from records, and what that cost stays said", hint="use the schema as it is"
+            )
+        narrow = {
+            name: Bounded(c.lower, c.upper, c.step, c.nullable)
+            if type(c) is Bounded
+            else Dates(*c.ends, nullable=c.nullable)
+            if isinstance(c, Dates)
+            else Categorical(c.levels, c.nullable)
+            if isinstance(c, Categorical)
+            else c
+            for name, c in self._columns.items()
+        }
+        return self.with_columns(narrow, None)
+
     def as_declared(self) -> Schema:
         """Return the schema with the declared bounds and levels; what was spent on others stays said.
 

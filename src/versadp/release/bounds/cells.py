@@ -31,6 +31,7 @@ STRETCH = 6.0  # of asinh: cells far from 0 are a tenth wider each than the one 
 BLOCKS = (1, 4, 16)  # cells per count
 FEWEST_STEPS = 8  # steps: a column with fewer keeps its declared bounds
 FEWEST_LEVELS = 10  # levels: a category with fewer keeps all
+_FIRST_BITS = 16  # of a number: sign, exponent and 4 digits; such numbers are within a sixteenth of one another
 _DIGITS = 4  # of the ends of cells, so that they are the same on every machine
 
 
@@ -90,9 +91,24 @@ class Cells:
         """Return how many values lie in each cell, missing last; values beyond the ends are in the cells there."""
         from versadp.noise.kernel import count_in_cells
 
+        given = np.ascontiguousarray(values, np.float64)
+        if not self.ordered:  # numbers of levels
+            missing = np.isnan(given)
+            return np.bincount(np.where(missing, self.size, given).astype(np.int64), minlength=self.size + 1)
         counts = np.zeros(self.size + 1, np.int64)
-        count_in_cells(np.asarray(values, np.float64), self.starts, counts)
+        count_in_cells(given, self.starts, self._near, 64 - _FIRST_BITS, counts)
         return counts
+
+    @cached_property
+    def _near(self) -> NDArray[np.int64]:
+        """First cell of the numbers that begin with each combination of sign, exponent and a few digits."""
+        first = np.arange(2**_FIRST_BITS, dtype=np.uint64) << np.uint64(64 - _FIRST_BITS)
+        rest = np.uint64(2 ** (64 - _FIRST_BITS) - 1)
+        least = np.where(first >> np.uint64(63), first | rest, first).view(np.float64)  # of negative ones the largest
+        return np.where(np.isnan(least), 0, np.searchsorted(self.starts, least, side="right"))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Cells, (self.starts, self.low, self.high, self.hidden, self.ordered)
 
 
 def cells_of(column: Column) -> Cells | None:

@@ -12,7 +12,7 @@ from versadp.engine import as_engine, is_far, nearby
 from versadp.errors import DataError
 from versadp.release.files.sources import InputFiles
 from versadp.release.files.worker import Stretch, stretches
-from versadp.release.path.table import read_table, survey
+from versadp.release.path.table import read_table
 from versadp.schema import Schema
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ def _in_batch(schema: Schema, cells: Mapping[str, Cells], batch: pa.RecordBatch)
         table = read_table(pa.Table.from_batches([batch]).select(list(schema.columns)), schema)
     except pa.ArrowException as problem:  # whose words may show values
         raise DataError(f"a column cannot be read ({type(problem).__name__})", hint="convert it first") from None
-    survey(table, schema)
     return people_in_cells(table, cells)
 
 
