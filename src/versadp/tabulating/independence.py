@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import EstimationError
+from versadp.inference.chi_square import LEVEL
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
@@ -54,7 +55,7 @@ class IndependenceTest:
     @property
     def rejects(self) -> bool:
         """True if independence is rejected at the level of 5%."""
-        return self.pvalue < 0.05
+        return self.pvalue < LEVEL
 
     def __str__(self) -> str:
         return (
