@@ -5,16 +5,17 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test test-full test-slow test-browser docs check format bench clean
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 demo: $(VENV)/.installed
 	@$(BIN)/versadp demo
 
 test: check
-	$(PYTEST) -rs --doctest-modules src tests
+	$(PYTEST) -q --doctest-modules src
+	$(PYTEST) -rs
 
 test-full: $(VENV)/.tested
-	$(PYTEST) -m "full and not slow"
+	$(PYTEST) -rs -m "full and not slow"
 
 test-slow: $(VENV)/.tested
 	$(PYTEST) -m slow

@@ -12,6 +12,7 @@ const INTERNAL =
 const MOST_BYTES = 16_000;
 
 const VECTORS = "../../src/versadp/devices/vectors-4.json";
+const LICENCE = "../../LICENSE";
 
 const here = new URL(".", import.meta.url).pathname;
 process.chdir(here);
@@ -35,6 +36,7 @@ await build({
 mkdirSync("dist", { recursive: true });
 for (const file of readdirSync("build")) if (file.endsWith(".d.ts")) copyFileSync(`build/${file}`, `dist/${file}`);
 copyFileSync(VECTORS, "vectors-4.json");
+copyFileSync(LICENCE, "LICENSE");
 for (const entry of ["index", "plain"]) {
   const { size } = statSync(`dist/${entry}.js`);
   console.log(`dist/${entry}.js ${size} bytes`);

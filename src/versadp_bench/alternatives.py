@@ -24,7 +24,7 @@ from versadp.errors import VersadpError
 from versadp_bench.cells import CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -110,9 +110,3 @@ def _against(ours: Sequence[Row], theirs: Sequence[Row], label: str) -> Row:
 def _log_ratio(mine: Array, other: Array) -> float:
     """Return the mean over coefficients of the logarithm of the ratio of RMSEs."""
     return float(np.log((mine**2).mean(axis=0) / (other**2).mean(axis=0)).mean() / 2)
-
-
-def violations(names: Iterable[str], reps: int, engine: str = "serial") -> Iterator[Row]:
-    """Yield the rows in which the law is violated."""
-    for name in names:
-        yield from (row for row in alternatives_rows(name, reps, engine) if row["violated"])

@@ -33,6 +33,7 @@ def stubbed(estimator, reps=150, again=0, regime=stubs.REGIME):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("estimator", [stubs.right, pytest.param(stubs.open_ended, marks=pytest.mark.slow)])
 def test_right_intervals_hold(estimator):
     """Among 600 replications 95% is more than three standard errors from either limit; they are seeded."""

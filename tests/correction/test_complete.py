@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.correction import LinearModel, Records, as_expanded
+from versadp.correction import LinearModel, Records, as_terms
 from versadp.losses import Poisson, Squared
 from versadp.losses.expansion import Expansion
-from versadp.noise import Response, Window
+from versadp.noise import Window
 from versadp.noise.units import Units
 from versadp.noise.window_law import WORDS
-from versadp.schema import Bounded, Categorical
+from versadp.schema import Bounded
 from versadp_tests.outputs import kept_outputs
 
 THETA = np.array([0.4, -0.7, 1.3])
@@ -79,7 +79,7 @@ def setting(blocks, released, chance, expansion):
     n, model = len(chance), LinearModel(Squared(), np.array([-1, 0, 1]), 2)
     known = np.where(np.isnan(released), 0.0, released)
     records = Records(units.from_columns(list(known)), {}, np.full((n, 1), 1.7), None, chance, released)
-    return as_expanded((model, units), blocks, expansion, waves=True), records
+    return as_terms(model, units, blocks, expansion), records
 
 
 def truth(blocks, record, expansion):
@@ -129,12 +129,6 @@ def test_a_wrong_coin_is_rejected(blocks):
         if not np.isnan(record).any()
     ]
     assert np.max(wrong) > 1e-3
-
-
-def test_without_such_an_inverse_there_is_no_as_expanded():
-    columns = {"c": Categorical(["n", "s"], nullable=True)}
-    for block in (Response(0.5).on(columns), Window(1.0).on(columns)):
-        assert block.cases(np.empty((1, 0))) is None
 
 
 @pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeded, so that failures repeat

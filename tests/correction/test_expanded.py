@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.correction import Expanded, LinearModel, Records
+from versadp.correction import LinearModel, Records, as_terms
 from versadp.losses import Mean, Poisson, Squared
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window
@@ -84,7 +84,7 @@ def scores(blocks, decoders, record, response, expansion=SQUARED):
         z, n = units.from_columns(list(released)), len(weight)
         return Records(z, {}, np.full((n, 1), 1.7), np.full(n, 0.9), 0.6 * weight, released)
 
-    form = Expanded(model, units, decoders, expansion)
+    form = as_terms(model, units, decoders, expansion)
     seen = form.prepare(at(outputs, chance), np.random.default_rng(0))
     found, bend = form.evaluate(seen, THETA, np.ones((1, 1)), hessian=True)
     one = at(record[:, None], np.ones(1))
@@ -137,7 +137,7 @@ def test_the_score_of_a_scale_is_undone_too(kind, response):
     value, slope = 0.3 + waves.sum().real, (rate * waves).sum().real
     first, second = derivatives(expansion, m @ THETA, y)
     for decoders, right in ((blocks, True), (tuple(map(spoilt, blocks)), False)):
-        form = Expanded(model, units, decoders, expansion)
+        form = as_terms(model, units, decoders, expansion)
         seen = form.prepare(at(outputs, chance), np.random.default_rng(0))
         found, bend = form.evaluate(seen, THETA, np.ones((1, 1)), hessian=True)
         wrong = np.abs(found.sum(axis=(0, 1)) - (first * m[0] - value * tilt)).max()
@@ -158,7 +158,7 @@ def test_hessians_are_derivatives_of_scores(loss, kind):
     released = rng.uniform(-1, 1, (3, n))
     public, y, weight = rng.normal(size=(n, 2)), rng.normal(size=n), rng.uniform(0, 2, n)
     weight[:3] = 0.0
-    form = Expanded(model, units, blocks, EXPANSIONS[loss])
+    form = as_terms(model, units, blocks, EXPANSIONS[loss])
     seen = form.prepare(Records(released.T, {}, public, y, weight, released), rng)
     theta, one, h = np.array([0.3, -0.5, 0.8, 0.2, 0.6]), np.ones((1, 1)), 1e-6
     found, bend = form.evaluate(seen, theta, one, hessian=True)
@@ -260,7 +260,7 @@ def test_sums_of_powers_are_those_of_scores(kind, response, weighted):
     model = LinearModel(Squared(), columns, 2 if response else -1, coding=(0.3, 1.4) if response else (0.0, 1.0))
     released, public = rng.normal(size=(3, n)), rng.normal(size=(n, 2))
     weight = rng.uniform(0.5, 2.0, n) if weighted else None
-    form = Expanded(model, units, blocks, replace(SQUARED, linear=0.2))
+    form = as_terms(model, units, blocks, replace(SQUARED, linear=0.2))
     seen = form.prepare(Records(released.T, {}, public, rng.normal(size=n), weight, released), rng)
     theta = rng.normal(size=4)
     score, bend = form.weighted_scores(seen, theta, hessian=True)

@@ -8,16 +8,14 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.correction import blurred
-from versadp.correction.blurred import member_scores
-from versadp.correction.expanded import Expanded
-from versadp.correction.turning import turning
+from versadp.correction import waves
 from versadp.errors import InsecureWarning
-from versadp.fitting.expanding import closed_form
+from versadp.fitting.approximate import closed_form
 from versadp.fitting.models import make_problem
 from versadp.losses import Check
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window
+from versadp.noise.closed import turning
 
 ROWS = 700  # more than twice what the compiled loop works on at once, and no multiple of it
 COLUMNS = {"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(0, 10), "v": vdp.Bounded(-4, 4), "w": vdp.Public()}
@@ -60,7 +58,7 @@ def several():
 def test_members_together_have_the_scores_of_each(noise, weighted):
     form, seen = prepared(noise, np.linspace(0.5, 2, ROWS) if weighted else None)
     theta, expansions = np.array([0.1, 0.6, 0.3, -0.2]), several()
-    together = member_scores(form, expansions, seen, theta)
+    together = form.member_scores(expansions, seen, theta)
     for own, expansion in zip(together, expansions, strict=True):
         alone, _ = replace(form, expansion=expansion).weighted_scores(seen, theta, hessian=False)
         assert np.abs(own - alone).max() < 1e-12 * np.abs(alone).max()
@@ -68,13 +66,12 @@ def test_members_together_have_the_scores_of_each(noise, weighted):
 
 def test_members_that_turn_differently_are_had_one_by_one(monkeypatch):
     form, seen = prepared("joint")
-    monkeypatch.setattr(blurred, "add_members", None)
+    monkeypatch.setattr(waves, "add_members", None)
     one, other = several()[:2]
-    found = member_scores(form, (one, replace(other, base=0.5)), seen, np.full(4, 0.2))
+    found = form.member_scores((one, replace(other, base=0.5)), seen, np.full(4, 0.2))
     alone, _ = replace(form, expansion=replace(other, base=0.5)).weighted_scores(seen, np.full(4, 0.2), hessian=False)
     assert (found[1] == alone).all()
-    assert type(form) is Expanded
-    assert member_scores(form, (), seen, np.full(4, 0.2)) == []
+    assert form.member_scores((), seen, np.full(4, 0.2)) == []
 
 
 @pytest.mark.parametrize("tau", [0.3 * np.arange(1.0, 65), np.array([0.3, 0.9, 1.0]), np.array([2.0]), np.empty(0)])

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 import versadp as vdp
-from versadp.correction import Expanded, argument_of, as_linear
+from versadp.correction import argument_of, as_terms
 from versadp.correction.law import IndexLaw, index_law
 from versadp.correction.series import Place, series
 from versadp.errors import ParameterError
@@ -42,7 +42,7 @@ def joint(epsilon):
 def at(release, formula, theta):
     """Return form, what it sees, and the series of logistic loss at coefficients in the user's units."""
     problem = make_problem(release, formula, Logistic(), None, None)
-    form = Expanded(*as_linear(problem.model, problem.units), problem.blocks, Expansion())
+    form = as_terms(problem.model, problem.units, problem.blocks, Expansion())
     seen = form.prepare(problem.sample(20_000, 0), np.random.default_rng(0))
     return form, seen, problem.to_fit(theta)
 
@@ -198,7 +198,7 @@ def test_a_loss_that_redefines_itself_is_natural_no_more():
             return (first + 4 * u**3, *others)
 
     release, formula = released([1.0], columns(4.0), n=2000)
-    fit = importlib.import_module("versadp.fitting.expanding")
+    fit = importlib.import_module("versadp.fitting.approximate")
     problem = make_problem(release, formula, Tilted(), None, None)
     assert fit._argument(problem) is None
     assert fit._argument(make_problem(release, formula, Logistic(), None, None)) is not None

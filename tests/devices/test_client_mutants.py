@@ -27,6 +27,7 @@ def copied(place):
     (client / "node_modules").symlink_to(typescript.CLIENT / "node_modules")
     (place / "src" / "versadp" / "devices").mkdir(parents=True)
     shutil.copy(VECTORS, place / "src" / "versadp" / "devices")
+    shutil.copy(typescript.CLIENT.parents[1] / "LICENSE", place)
     return client
 
 

@@ -98,6 +98,7 @@ def test_what_is_answered_is_on_the_disk_and_survives_sigkill(tmp_path):
         assert opened.counts == {"taken": 50}
 
 
+@pytest.mark.full
 def test_a_process_that_is_told_to_stop_finishes_and_may_close_the_round(tmp_path):
     with serving(tmp_path / "round", "--close") as (process, port):
         assert post(port, b"\n".join(lines(reports(400))))[0] == 413  # more than a body may have

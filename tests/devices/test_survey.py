@@ -29,6 +29,7 @@ def test_sources_have_the_types_that_they_say():
     assert checked.returncode == 0, checked.stdout
 
 
+@pytest.mark.full
 def test_page_is_what_its_sources_make(tmp_path):
     built = typescript.run("node", str(typescript.SURVEY / "build.mjs"), str(tmp_path / "index.html"))
     assert built.returncode == 0, built.stderr

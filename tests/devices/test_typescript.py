@@ -34,7 +34,8 @@ def test_package_ships_types_and_the_vectors_of_the_wheel():
 
     done = typescript.run("npm", "pack", "--dry-run", "--json", "--ignore-scripts")
     assert done.returncode == 0, done.stderr
-    for name in ("dist/index.js", "dist/index.d.ts", "dist/plain.js", "dist/plain.d.ts", "vectors-4.json", "README.md"):
+    modules = [f"dist/{entry}.{kind}" for entry in ("index", "plain") for kind in ("js", "d.ts")]
+    for name in (*modules, "vectors-4.json", "README.md", "LICENSE"):
         assert f'"{name}"' in done.stdout, name
     assert "build/" not in done.stdout
     assert (typescript.CLIENT / "vectors-4.json").read_bytes() == vectors.SHIPPED.read_bytes()

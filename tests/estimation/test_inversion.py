@@ -59,6 +59,7 @@ def test_without_a_correction_it_is_the_order_statistics(tau, level):
     assert found.bse[0] == pytest.approx(half / norm.ppf(0.975))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", ["income, quantile 0.1", "waits, quantile 0.1", "price, quantile 0.1"])
 def test_coverage_that_was_lost(name):
     """Smoothed scores covered in 12, 26 and 17 of 100 samples; right code in 4 of 10 or fewer once in 10^5."""

@@ -156,6 +156,7 @@ def test_predictions_at_records_have_bands_and_names_of_statsmodels(data, releas
     assert averaged["estimate"] == pytest.approx(theirs["predicted"].mean(), rel=2e-3)
 
 
+@pytest.mark.thinned(2)
 def test_r_squared_is_that_of_the_raw_fit(data, release):
     found = vdp.fit(release, "visits ~ age + income + w").rsquared
     raw = smf.ols("visits ~ age + income + w", data).fit()

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
-from versadp.correction import Blurred, Blurs, argument_of
+from versadp.correction import Blurs, argument_of
 from versadp.correction.series import Place, series
 from versadp.engine import as_engine
 from versadp.errors import InsecureWarning
+from versadp.fitting.approximate import closed_form, expanded
 from versadp.fitting.blurring import _blind_beyond, _judged, blurred, chosen
-from versadp.fitting.expanding import closed_form, expanded
 from versadp.fitting.models import make_problem
 from versadp.losses import Check, Huber
 from versadp.losses.expansion import Expansion
@@ -110,13 +110,14 @@ def test_each_coefficient_has_the_series_that_serves_it():
     assert [each.blur for each in alone.expansions] == [1.0]
 
 
+@pytest.mark.full
 def test_scores_of_one_series_twice_are_its_own():
     release, *_ = released(5_000, sharp=False)
     problem, theta, sample = made(release)
     form, half = closed_form(problem), np.diag([1.0, 0.0, 0.0])
     seen = form.prepare(sample, np.random.default_rng(0))
     one = replace(form, expansion=problem.expansion)
-    both = Blurred(form, Blurs((problem.expansion,) * 2, (half, np.eye(3) - half), np.zeros(3)))
+    both = replace(form, blurs=Blurs((problem.expansion,) * 2, (half, np.eye(3) - half), np.zeros(3)))
     for mine, whole in zip(
         both.weighted_scores(seen, theta, hessian=True), one.weighted_scores(seen, theta, hessian=True), strict=True
     ):

@@ -6,12 +6,13 @@ import pytest
 from scipy.special import expit
 
 import versadp as vdp
-from versadp.correction import Expanded, LinearModel, Records
+from versadp.correction import LinearModel, Records, as_terms
 from versadp.errors import DataError, ParameterError
 from versadp.formula.design import CODED, PUBLIC, make_design
 from versadp.losses import Poisson, Squared
 from versadp.losses.expansion import Expansion
 from versadp.noise import Response, Window, ZeroInflated
+from versadp.noise.cases import Coded
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Categorical
 
@@ -168,7 +169,7 @@ def test_expected_scores_are_the_true_ones(expansion, keep):
     spoilt = dataclasses.replace(SMALL, coin=int(SMALL.kept * keep))
     units = Units.plain({"x": (-1.0, 3.0), "g[0]": (0.0, 1.0), "g[1]": (0.0, 1.0)})
     model, theta = LinearModel(Squared(), np.arange(-1, 3)), np.array([0.4, -0.7, 1.3, 0.5])
-    form = Expanded(model, units, (spoilt.coded({"g": INDICATORS}),), expansion)
+    form = as_terms(model, units, (Coded(spoilt, {"g": INDICATORS}),), expansion)
     for g, x in ((0, -1.0), (2, 1.0)):
         z, level = np.divmod(np.arange(21), 3)
         inside = (z >= x + 1) & (z < x + 4) & (level == g)

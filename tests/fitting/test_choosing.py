@@ -13,7 +13,7 @@ from versadp.correction import Records
 from versadp.engine import Serial
 from versadp.errors import ParameterError
 from versadp.estimation import Diagnostics, Family, sample_size_needed
-from versadp.fitting.choosing import few_points
+from versadp.fitting.approximate import few_points
 from versadp.fitting.models import make_problem
 from versadp.fitting.source import MemorySource
 from versadp.losses import Check

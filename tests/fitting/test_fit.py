@@ -59,6 +59,7 @@ def test_agreement_with_statsmodels_at_no_noise(loss, method):
     assert np.asarray(result.bse) == pytest.approx(peer.bse.to_numpy(), rel=0.02)
 
 
+@pytest.mark.full
 def test_agreement_at_no_noise_for_robust_losses():
     frame = people("huber")
     rel = vdp.Mechanism(SCHEMA, scale=1e-6, exact_rate=0.5).release(frame, key=KEY)

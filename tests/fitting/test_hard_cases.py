@@ -143,6 +143,7 @@ def test_a_target_on_its_floor_leaves_nothing_for_categories():
         vdp.calibrate(schema, epsilon=1.0, delta=0.05, exact_rate=0.05)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("seed", [48, pytest.param(139, marks=pytest.mark.slow), 225])
 def test_a_flat_loss_is_never_passed_off_as_an_estimate_far_away(seed):
     """Any number from 35 to 41 is a median of these ages; a search that ran away once came back as converged."""

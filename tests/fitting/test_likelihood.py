@@ -76,6 +76,7 @@ def test_without_noise_it_is_the_plain_fit(loss):
     np.testing.assert_allclose(found.bse, plain.bse, rtol=0.12)  # squares of scores against their curvature
 
 
+@pytest.mark.full
 def test_what_is_smooth_fits_as_corrected_scores_do():
     rng, n = np.random.default_rng(2), 20_000
     x = rng.uniform(-1, 1, n)
@@ -182,7 +183,7 @@ def releases():
     return {name: released(SCHEMA, noise, table) for name, noise in NOISE.items()}
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("noise", list(NOISE))
 @pytest.mark.parametrize(("left", "loss"), [("y", "squared"), ("b", "logistic"), ("n", "poisson")])
 def test_numbers_and_categories_beside_public_columns(releases, noise, left, loss):
@@ -310,7 +311,7 @@ def test_lots_and_engines_change_nothing(releases, monkeypatch):
     formula = "b ~ x + w + x:w"
     whole = fit(releases["laplace"], formula, "logistic", engine="serial")
     monkeypatch.setattr(module, "KEPT_NUMBERS", 0)
-    monkeypatch.setattr("versadp.fitting.likelihood_pairs.AT_ONCE", 64 * 500)
+    monkeypatch.setattr("versadp.fitting.likelihood_pairs.NUMBERS_AT_ONCE", 64 * 500)
     for engine in ("serial", "threads"):
         again = fit(releases["laplace"], formula, "logistic", engine=engine)
         np.testing.assert_allclose(again.params, whole.params, rtol=1e-6)

@@ -127,6 +127,7 @@ def test_the_summary_states_the_guarantee_that_was_asked_for():
     assert 0 < float(header["delta"]) <= 1e-6
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("slope", "tau", "outcome"), [(5.0, 0.9, "weak"), (0.5, 0.5, "converged")])
 def test_a_quantile_with_hardly_a_record_beyond_it_is_weak(slope, tau, outcome):
     """With steep slopes noise leaves what some forty raw records would tell, of which four lie beyond 0.9."""

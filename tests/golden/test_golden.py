@@ -130,6 +130,7 @@ def check_same(result, golden, rel):
     assert np.asarray(result.bse) == pytest.approx(np.array(golden["bse"]), rel=100 * rel)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_same_estimates_since_draws_belong_to_places(name, large):
     """As far from version 1 as other draws are, up to a standard error or so with few of them, and the same since."""
@@ -141,6 +142,7 @@ def test_the_same_estimates_since_draws_belong_to_places(name, large):
     check_same(result, SINCE[name], 1e-5 if name.startswith("own") else 1e-11)
 
 
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize("name", MOVED)
 def test_another_estimator_of_the_same_is_near(name, large):
     """Near the first version's number, and yet not it: else the case belongs above.

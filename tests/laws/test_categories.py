@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from versadp import Public, Schema
-from versadp.correction import FormulaModel, MultinomialModel, Records, ShareModel, SignedPoints, as_stratified
+from versadp.correction import FormulaModel, MultinomialModel, Records, ShareModel, SignedPoints, as_terms
 from versadp.formula.design import make_design
 from versadp.losses import Check, Hinge, Huber, Logistic, Multinomial, Poisson, Share, Squared
 from versadp.losses.expansion import Expansion
@@ -159,8 +159,8 @@ RECORDS = ({"g": 0.0, "x": -1.0, "h": 1.0}, {"g": 2.0, "x": 1.0, "h": 0.0})
 )
 def test_interactions_are_undone_exactly(partition, formula, expansion):
     model, units, blocks = model_of(formula, Squared(), blocks_of(partition))
-    form = as_stratified(model, units, blocks, expansion)
-    if not form.numbers.dim:
+    form = as_terms(model, units, blocks, expansion)
+    if not form.strata:
         pytest.skip("no number")
     for record in RECORDS:
         score, bend, theta = expected(form, blocks, record, units, response=model.design.response == -1)
@@ -176,7 +176,7 @@ def test_one_coin_for_two_is_rejected(formula):
     joint = blocks_of("one coin")
     apart = tuple(joint[0].part({name}) for name in ("g", "x", "h"))
     model, units, _ = model_of(formula, Squared(), joint)
-    wrong = as_stratified(model, units, (joint[0].part(model.design.used),), expansion)
+    wrong = as_terms(model, units, (joint[0].part(model.design.used),), expansion)
     theirs = [block for block in apart if block.columns[0] in model.design.used]
     score, _, theta = expected(wrong, theirs, RECORDS[1], units)
     first, _ = truth(wrong, RECORDS[1], units, derivatives(expansion), theta)
@@ -192,7 +192,7 @@ MISSING = ({"g": np.nan, "x": 1.0, "h": 1.0}, {"g": 1.0, "x": np.nan, "h": 1.0},
 def test_missing_values(partition, formula, expansion):
     """A record with something missing counts nothing, unless missing is a level; a complete one is itself."""
     model, units, blocks = model_of(formula, Squared(), blocks_of(partition, nullable=True), nullable=True)
-    form = as_stratified(model, units, blocks, expansion)
+    form = as_terms(model, units, blocks, expansion)
     for record in MISSING:
         score, bend, theta = expected(form, blocks, record, units)
         lost = np.isnan(record["x"]) or (np.isnan(record["g"]) and formula == "y ~ C(g)*x")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from versadp import Public, Schema
-from versadp.correction import FormulaModel, Records, SignedPoints, as_by_level, as_stratified
+from versadp.correction import FormulaModel, Records, SignedPoints, as_by_level, as_terms
 from versadp.fitting.members import drawn_extensions, smooth_fades
 from versadp.formula.design import make_design
 from versadp.losses import Check, Hinge, Huber, Logistic, Poisson, Squared
@@ -138,7 +138,7 @@ def test_hessians_of_members_agree_with_differences(form):
     part = {
         "by level": as_by_level(model, units, blocks, smooth_fades(), count=2),
         "by points": by_points(model, units, blocks, name),
-        "in closed form": as_stratified(model, units, blocks, loss.expansion()),
+        "in closed form": as_terms(model, units, blocks, loss.expansion()),
     }[form]
     _, released, y = drawn(name, loss, 400)
     seen, theta = (

@@ -160,6 +160,7 @@ def by_simplex(loss, x, y):
     return minimize(lambda t: loss.value(t[0] + t[1] * x, y).mean(), [y.mean(), 0.0], method="Nelder-Mead").x
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["efficient", "analytic", "drcl", "sdrcl"])
 def test_a_loss_with_units_of_its_own_and_a_private_response(people, method):
     """In noise units the response is divided by its noise scale, and the loss must mean the same there."""

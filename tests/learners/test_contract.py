@@ -20,6 +20,7 @@ KINDS = (
 )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # their data are separable
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([kind() for kind in KINDS])

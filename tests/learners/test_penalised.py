@@ -58,6 +58,7 @@ def compare(model, response, noise, seeds, rows):
     return np.array(ours), np.array(naive)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("model", "response"), [MODELS[0], MODELS[1], MODELS[3]], ids=["ridge", "lasso", "logistic"])
 def test_near_the_penalised_fit_of_the_true_records(model, response):
     ours, naive = compare(model, response, None, range(2), N)

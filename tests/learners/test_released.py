@@ -49,7 +49,7 @@ CASES = [
 ]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "y", "loss"), CASES, ids=lambda each: type(each).__name__)
 def test_the_estimate_is_that_of_fit(model, y, loss):
@@ -69,6 +69,7 @@ def test_the_estimate_is_that_of_fit(model, y, loss):
         assert np.allclose(by_name.predict(X), expected.predict(X))
 
 
+@pytest.mark.full
 def test_tables_of_all_kinds_arrays_and_folders(tmp_path):
     REL.save(tmp_path / "released")
     options = {"columns": ["age", "income"]}
@@ -108,6 +109,7 @@ def test_a_private_response():
         vdp.LinearRegression(mechanism=mech).fit(rel.frame[["age"]], rel.frame["income"].to_numpy())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("levels", [[False, True], ["no", "yes"], [3, 7]])
 def test_classes_private_and_public(levels):
     x = np.random.default_rng(1).uniform(-1, 1, 6000)

@@ -62,6 +62,7 @@ def z_value(values, truth):
     return (np.mean(values) - truth) / (np.std(values) / len(values) ** 0.5)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("response", "private"),
     [

@@ -168,6 +168,7 @@ def test_corrected_scores_of_wide_windows(metric, response, truth):
     assert error < 0.2
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("model", "metric", "response"),
     [(Classes(), "accuracy", "label"), (Line(), "neg_mean_pinball_loss", "number"), (Line(), "roc_auc", "label")],

@@ -1,15 +1,19 @@
 """Inverses in closed form: exact on small lattices, by enumeration of every output; a wrong coin is rejected."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from versadp.errors import ParameterError
 from versadp.noise import ResponseBlock, Window, ZeroInflatedBlock, ZeroInflatedSymmetricLaplace
+from versadp.noise.cases import Coded, whole
 from versadp.noise.closed import sinc, spread_ratio
+from versadp.noise.lattice import Lattice
 from versadp.noise.window_law import WORDS
 from versadp.schema import Bounded, Categorical
+from versadp_tests.strangers import LotteryBlock
 
 COLUMNS = {"a": Bounded(-1, 3), "b": Bounded(0, 1), "c": Bounded(5, 8)}
 JOINT = Window(epsilon=2.0, cells={"a": 4, "b": 1, "c": 3}, window={"a": 3, "b": 1, "c": 4}).on(COLUMNS)
@@ -45,7 +49,7 @@ def law(block, record):
 
 def expected_products(block, decoder, record):
     outputs, chance = law(block, record)
-    centre, weight, shift = decoder.products()
+    centre, weight, shift = whole(decoder).products()
     e = outputs - centre[:, None]
     return weight * e @ chance + centre, weight * (e * chance) @ e.T + shift, centre
 
@@ -68,8 +72,8 @@ def test_a_wrong_coin_is_rejected():
 
 def expected_waves(block, decoder, record, t):
     outputs, chance = law(block, record)
-    centre = decoder.products().centre
-    gain, level = decoder.waves(t)
+    centre = whole(decoder).products().centre
+    gain, level = whole(decoder).waves(t)
     return (gain.value[:, None] * np.exp(1j * t @ (outputs - centre[:, None])) + level.value[:, None]) @ chance, centre
 
 
@@ -93,17 +97,17 @@ def test_derivatives_of_waves(block):
     size, h = len(block.columns), 1e-6
     t = RATES[:, :size]
     for k in range(2):
-        here = block.waves(t)[k]
+        here = whole(block).waves(t)[k]
         for j in range(size):
-            up, down = (block.waves(t + sign * h * np.eye(size)[j])[k] for sign in (1, -1))
+            up, down = (whole(block).waves(t + sign * h * np.eye(size)[j])[k] for sign in (1, -1))
             assert (up.value - down.value) / (2 * h) == pytest.approx(here.first[:, j], abs=1e-7)
             assert (up.first - down.first) / (2 * h) == pytest.approx(here.second[:, :, j], abs=1e-7)
 
 
 def test_products_are_the_derivatives_of_waves_at_0():
     for block in (JOINT, SINGLE, ZeroInflatedBlock(("a", "b"), (0.0, 1.0), (1.0, 3.0), (0.3, 0.5), 0.1)):
-        gain, level = block.waves(np.zeros((1, len(block.columns)), complex))
-        _, weight, shift = block.products()
+        gain, level = whole(block).waves(np.zeros((1, len(block.columns)), complex))
+        _, weight, shift = whole(block).products()
         assert gain.value + level.value == pytest.approx(1)
         assert gain.value == pytest.approx(weight)
         assert -(gain.second + level.second)[0] == pytest.approx(shift, abs=1e-12)
@@ -118,21 +122,19 @@ def test_laplace_noise_is_undone():
     t = np.array([[0.7, -1.2], [0.4j, 0.1j]])
     for rate, holds in ((0.2, True), (0.3, False)):
         block = ZeroInflatedBlock(("a", "b"), (0.0, 0.0), (1.0, 1.0), tuple(sigma), rate)
-        centre, weight, shift = block.products()
+        centre, weight, shift = whole(block).products()
         e = z - centre
         square = weight * e[:, 0] ** 2 + shift[0, 0] - (x - centre)[0] ** 2
-        gain, level = block.waves(t)
+        gain, level = whole(block).waves(t)
         wave = (gain.value * np.exp(1j * e @ t.T) + level.value - np.exp(1j * t @ (x - centre))).real
         worst = max(abs(error.mean()) / (error.std() / np.sqrt(n)) for error in (square, *wave.T))
         assert (worst < 5) == holds
 
 
 def test_exponentials_without_variance_are_refused():
-    from versadp.errors import ParameterError
-
     block = ZeroInflatedBlock(("a",), (0.0,), (1.0,), (1.0,), 0.2)
     with pytest.raises(ParameterError, match="no finite variance"):
-        block.waves(np.array([[1.0j]]))
+        whole(block).waves(np.array([[1.0j]]))
 
 
 def test_sinc_on_both_sides_of_its_series():
@@ -147,8 +149,7 @@ def test_sinc_on_both_sides_of_its_series():
 
 
 def test_what_keeps_nothing_has_no_inverse():
-    assert spoilt(SINGLE, 0).products() is None
-    assert spoilt(SINGLE, 0).waves(np.zeros((1, 1))) is None
+    assert whole(spoilt(SINGLE, 0)) is None
 
 
 def test_a_part_keeps_the_coin_of_the_whole():
@@ -166,7 +167,7 @@ MIXED = Window(epsilon=2.5, cells=4, window=3).on(
     {"g": Categorical(["n", "e", "s"]), "x": Bounded(-1, 3), "h": Categorical([0, 1])}
 )
 INDICATORS = ((0, 0), (1, 0), (0, 1))  # of the second and the third level
-CODED = MIXED.coded({"g": INDICATORS, "h": ((0,), (1,))})
+CODED = Coded(MIXED, {"g": INDICATORS, "h": ((0,), (1,))})
 
 
 def indicators(values):
@@ -179,10 +180,10 @@ def test_indicators_are_undone_exactly():
     """Products and waves of a number and two categories of one block, over all records and outputs."""
     assert CODED.columns == ("x", "g[0]", "g[1]", "h[0]")
     t = np.array([[0.3, 0.7, -0.4, 1.1], [0.0, 0.0, 0.0, 0.0], [-0.2j, 0.5j, 0.3j, -0.4j]])
-    wrong = replace(CODED, keep=CODED.keep * 1.02, numbers=spoilt(CODED.numbers))
+    wrong = replace(CODED, block=spoilt(CODED.block))
     for decoder, holds in ((CODED, True), (wrong, False)):
-        centre, weight, shift = decoder.products()
-        gain, level = decoder.waves(t)
+        centre, weight, shift = whole(decoder).products()
+        gain, level = whole(decoder).waves(t)
         errors = []
         for record in lattice(MIXED).T:
             outputs, chance = law(MIXED, record)
@@ -197,17 +198,45 @@ def test_indicators_are_undone_exactly():
 def test_derivatives_of_indicators():
     t, h = np.array([[0.3, 0.7, -0.4, 1.1], [-0.2j, 0.5j, 0.3j, -0.4j]]), 1e-6
     for k in range(2):
-        here = CODED.waves(t)[k]
+        here = whole(CODED).waves(t)[k]
         for j, unit in enumerate(np.eye(4)):
-            up, down = (CODED.waves(t + sign * h * unit)[k] for sign in (1, -1))
+            up, down = (whole(CODED).waves(t + sign * h * unit)[k] for sign in (1, -1))
             assert (up.value - down.value) / (2 * h) == pytest.approx(here.first[:, j], abs=1e-7)
             assert (up.first - down.first) / (2 * h) == pytest.approx(here.second[:, :, j], abs=1e-7)
 
 
 def test_randomised_response_is_a_window_of_one():
-    block = ResponseBlock(("g",), levels=3, keep=MIXED.keep).coded({"g": INDICATORS})
-    same = MIXED.part({"g"}).coded({"g": INDICATORS})
+    block = Coded(ResponseBlock(("g",), levels=3, keep=MIXED.keep), {"g": INDICATORS})
+    same = Coded(MIXED.part({"g"}), {"g": INDICATORS})
     assert block.columns == same.columns
-    assert block.products().shift == pytest.approx(same.products().shift)
+    assert whole(block).products().shift == pytest.approx(whole(same).products().shift)
     t = np.array([[0.3, -0.8]])
-    assert block.waves(t).level.value == pytest.approx(same.waves(t).level.value)
+    assert whole(block).waves(t).level.value == pytest.approx(whole(same).waves(t).level.value)
+
+
+@dataclass(frozen=True)
+class Tickets(LotteryBlock):
+    """A stranger that says where its column has its lattice, and no more."""
+
+    def lattice(self, column):
+        assert column == self.columns[0]
+        return Lattice(self.lower, self.step, self.tickets - 1, 1, self.keep)
+
+
+@pytest.mark.parametrize("off", [0.0, 0.02])
+def test_a_block_of_ones_own_needs_a_lattice_for_all_closed_forms(off):
+    block, t = Tickets(("v",), -1.0, 3.0, 5, 0.4), np.array([[0.3], [1.7]])
+    values, found = np.linspace(-1, 3, 5), whole(replace(block, keep=0.4 + off))
+    (centre,), weight, shift = found.products()
+    gain, level = found.waves(t)
+    for k, x in enumerate(values):
+        chance = 0.6 / 5 + 0.4 * (np.arange(5) == k)
+        square = chance @ (weight * (values - centre) ** 2) + shift[0, 0] - (x - centre) ** 2
+        wave = (gain.value[:, None] * np.exp(1j * t * (values - centre)) + level.value[:, None]) @ chance
+        wrong = np.abs(wave - np.exp(1j * t[:, 0] * (x - centre))).max()
+        assert (max(abs(square), wrong) < 1e-12) == (not off)
+
+
+def test_a_block_with_inverses_of_former_days_is_refused():
+    with pytest.raises(ParameterError, match="waves, which blocks no longer have"):
+        type("Old", (LotteryBlock,), {"waves": None})

@@ -85,6 +85,6 @@ def test_levels_are_a_lattice_without_windows():
     np.testing.assert_allclose(psi, block.invert(np.arange(3)).T @ v)
 
 
-def test_what_keeps_nothing_or_is_too_fine_has_none():
-    assert Window(epsilon=1.0, cells=2**20, window=4).on({"x": vdp.Bounded(0, 1)}).lattice("x") is None
+def test_a_block_that_keeps_nothing_has_no_lattice_and_a_fine_one_is_not_small():
+    assert not Window(epsilon=1.0, cells=2**20, window=4).on({"x": vdp.Bounded(0, 1)}).lattice("x").is_small
     assert Response(keep=0.0).on({"c": vdp.Categorical(["a", "b"])}).lattice("c") is None

@@ -14,6 +14,7 @@ from scipy import stats
 
 import versadp as vdp
 from versadp.errors import ParameterError
+from versadp.noise.cases import whole
 from versadp.planning.assumptions import Assumptions
 from versadp.planning.marginals import Marginal
 from versadp.planning.moments import closed_form
@@ -137,7 +138,9 @@ def test_closed_form_is_the_variance_of_corrected_scores():
 def _undone(mechanism, e):
     """Return what undoes the noise in a product of two, from `products`: all bounds here are even around 0."""
     inverse = {
-        name: (k, b.columns.index(name), b.products()) for k, b in enumerate(mechanism.blocks) for name in b.columns
+        name: (k, block.columns.index(name), whole(block).products())
+        for k, block in enumerate(mechanism.blocks)
+        for name in block.columns
     }
 
     def psi(j, m):

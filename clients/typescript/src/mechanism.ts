@@ -42,7 +42,7 @@ export function readMechanism(source: unknown): Mechanism {
 export const checkContext = (context: unknown): string => (isNormal(context) ? context : refuse("options", "context must be NFC text"));
 
 /** The typed bytes whose digest is the mechanism's fingerprint. */
-export function fingerprintBytes(mechanism: Mechanism, context: string): Uint8Array<ArrayBuffer> {
+export function fingerprintBytes(mechanism: Mechanism, context: string): Uint8Array {
   const columns = mechanism.columns.map((column) => join(text(column.name), text(column.kind)));
   const laws = mechanism.blocks.map((block) => join(u64(block.law.length), block.law));
   return join(text("versadp mechanism 4"), text(context), u64(columns.length), ...columns, u64(laws.length), ...laws);

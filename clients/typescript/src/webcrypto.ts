@@ -10,12 +10,12 @@ function subtle(): SubtleCrypto {
   return found ?? refuse("options", 'there is no WebCrypto here: import "@versadp/device/plain"');
 }
 
-const imported = (raw: Uint8Array): Promise<CryptoKey> => subtle().importKey("raw", raw as Uint8Array<ArrayBuffer>, HMAC, false, ["sign"]);
+const imported = (raw: Uint8Array): Promise<CryptoKey> => subtle().importKey("raw", raw as BufferSource, HMAC, false, ["sign"]);
 
 export const web: Primitives<CryptoKey> = {
   fresh: () => subtle().generateKey(HMAC, false, ["sign"]),
   open: async (stored) => (stored instanceof CryptoKey ? stored : refuse("store", NO_KEY)),
-  mac: async (key, data) => new Uint8Array(await subtle().sign("HMAC", key, data)),
+  mac: async (key, data) => new Uint8Array(await subtle().sign("HMAC", key, data as BufferSource)),
   derived: imported,
-  hash: async (data) => new Uint8Array(await subtle().digest("SHA-256", data)),
+  hash: async (data) => new Uint8Array(await subtle().digest("SHA-256", data as BufferSource)),
 };

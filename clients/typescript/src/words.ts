@@ -10,10 +10,10 @@ export interface Primitives<Key> {
   fresh(): Later<StoredKey>;
   /** The key that a store kept. */
   open(stored: unknown): Later<Key>;
-  mac(key: Key, data: Uint8Array<ArrayBuffer>): Later<Uint8Array>;
+  mac(key: Key, data: Uint8Array): Later<Uint8Array>;
   /** A key from the bytes of another key's mac. */
   derived(raw: Uint8Array): Later<Key>;
-  hash(data: Uint8Array<ArrayBuffer>): Later<Uint8Array>;
+  hash(data: Uint8Array): Later<Uint8Array>;
 }
 
 type Later<T> = T | Promise<T>;
@@ -32,7 +32,7 @@ export function checkKeyText(stored: unknown): string {
   return new Set(unhex(digits)).size >= 12 ? digits : refuse("store", NO_KEY);
 }
 
-export const ownKeyBytes = (context: string, law: Uint8Array): Uint8Array<ArrayBuffer> => join(text("versadp device 4"), text(context), law);
+export const ownKeyBytes = (context: string, law: Uint8Array): Uint8Array => join(text("versadp device 4"), text(context), law);
 
 export const placesBytes = (places: readonly Place[]): Uint8Array => join(u64(places.length), ...places.map((place) => u64(place ?? MISSING)));
 

@@ -56,7 +56,7 @@ _ORDER_WORDS = {
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """Findings of an audit.
 
     Attributes
     ----------

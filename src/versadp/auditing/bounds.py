@@ -1,4 +1,4 @@
-"""What releases of two records prove against a claim: a bound on epsilon, and a band around the trade-off curve.
+"""Evidence of releases of two records against a claim: a bound on epsilon, and a band around the trade-off curve.
 
     epsilon >= log((q - delta) / p),        f(alpha + band) <= beta + band  for all thresholds at once.
 
@@ -36,7 +36,7 @@ class Claim:
 
     @cached_property
     def epsilons(self) -> dict[float, float]:
-        """What is claimed at each delta."""
+        """Claimed epsilon at each delta."""
         return {delta: float(self.profile.epsilon(delta)) for delta in self.deltas}
 
     @cached_property

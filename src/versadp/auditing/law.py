@@ -1,4 +1,4 @@
-"""Whether noise follows the law that its guarantee was computed from, record by record and row by row.
+"""Test whether noise follows the law that its guarantee was computed from, record by record and row by row.
 
 Blocks map what they released of each record to ranks (`noise/ranks.py`), which are even on (0, 1) and independent if
 the law holds. They are tabulated
@@ -44,7 +44,7 @@ MOST = 12  # ranks of which pairs and lags are looked at; of more, as many at ra
 
 
 class Verdict(NamedTuple):
-    """What was found about the law.
+    """Findings about the law of the noise.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ def _oddest_cell(counts: NDArray[np.int64]) -> float:
 
 
 def _tail(counts: NDArray[np.int64], total: NDArray[np.int64], share: float | Array) -> Array:
-    """Return the binomial chance of at most, or at least, so many, whichever is smaller."""
+    """Return the smaller of the two tail probabilities of a binomial count."""
     from scipy.special import bdtr, bdtrc
 
     return np.minimum(bdtr(counts * 1.0, total, share), bdtrc(counts - 1.0, total, share))

@@ -41,7 +41,7 @@ class Pair:
 
 
 class Releases(NamedTuple):
-    """What was released of many copies of the two records, as numbers."""
+    """Releases of many copies of the two records, as numbers."""
 
     null: Seen
     other: Seen

@@ -1,4 +1,4 @@
-"""Whether a release that claims a shuffle is sorted by its public hash, and has groups as large as it claims.
+"""Check that a release that claims a shuffle is sorted by its public hash, and has groups as large as it claims.
 
 A shuffled release is sorted by a hash of what is released, batch after batch, so anybody can check it, and the check is
 exact: n rows in another order, however it came about, pass with probability 1/n!. Where the hash falls a new batch

@@ -1,4 +1,4 @@
-"""`versadp dossier`: papers about a release, for a registry, its people and whoever answers for it."""
+"""`versadp dossier`: papers about a release, for a registry, its people and those who answer for it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from versadp.release.files.finalize import finalize as destroy_key
 @click.option("--state", type=click.Path(path_type=Path), help="Keys and ledger; default: your own.")
 @click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 def finalize(folder: Path, state: Path | None, yes: bool) -> None:
-    """Destroy the key of a release: nothing can be appended, and nobody can redo its noise."""
+    """Destroy the key of a release: nothing can be appended, and its noise cannot be drawn again."""
     if not yes:
         _ask(folder)
     destroy_key(folder, state=state)
@@ -24,7 +24,7 @@ def finalize(folder: Path, state: Path | None, yes: bool) -> None:
 
 
 def _ask(folder: Path) -> None:
-    """Ask whether a key is to be destroyed; refuse where nobody can answer."""
+    """Ask whether a key is to be destroyed; refuse without a terminal."""
     if not _is_terminal():
         raise ParameterError(
             "finalize destroys the key of a release for good, and there is no terminal to ask on",

@@ -1,25 +1,22 @@
 """Undoing the noise in expectation: the operator T^-1, evaluated in several ways.
 
     points          the product of the inverses of the blocks that a model touches        any loss, any blocks
-    closed form     weight e e' + shift, gain e^{it'e} + level   powers and waves of an index, blocks that have it
-                    by level: points of categories, closed forms of the numbers on each of their levels
-                    by column: squares of functions of one column each, undone on its lattice
-    projection      polynomials of columns on lattices, undone exactly    any loss, as near as degrees are high
+    terms           sum over terms of coefficient * product of what undoes each block, nothing drawn:
+                    powers and waves of an index, with missing values and level by level of categories  (`terms.py`)
+                    products of functions of single columns, for least squares                      (`separable.py`)
+                    polynomials of columns on lattices: any loss, as near as degrees are high       (`projected.py`)
     signed draws    v(X1)/r + (1 - 1/r) mean v(X1 + S)           any loss, exact rate r > 0
     Laplacian       v(X1) - ((1 - r)/2) mean Lap v(X1 + S)       v with bounded second derivatives, any r
     analytic        the same with the expectation over S exact   losses of an index, linear design
     stencil         the same at r = 0, by differences            squared loss, polynomial design
 
-All but the first are shortcuts for zero-inflated Laplace noise on one block: v is the score, extended outside the
+All but the first two are for zero-inflated Laplace noise on one block: v is the score, extended outside the
 domain, and everything is in noise units, a column divided by its noise scale, so that the noise is ZIL(r, I).
 """
 
 from versadp.correction.analytic import Analytic
 from versadp.correction.argument import argument_of
-from versadp.correction.blurred import Blurred, Blurs
 from versadp.correction.by_level import ByLevel, as_by_level
-from versadp.correction.complete import as_expanded
-from versadp.correction.expanded import Expanded, as_linear
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
@@ -29,16 +26,14 @@ from versadp.correction.projection import Projection
 from versadp.correction.random import Streams
 from versadp.correction.separable import Separable, as_separable
 from versadp.correction.stencil import Stencil
-from versadp.correction.strata import Stratified, as_stratified
+from versadp.correction.terms import Blurs, Terms, as_terms
 
 __all__ = [
     "Analytic",
-    "Blurred",
     "Blurs",
     "ByLevel",
     "CustomLaplacian",
     "CustomModel",
-    "Expanded",
     "FormulaModel",
     "IndexModel",
     "Laplacian",
@@ -53,12 +48,10 @@ __all__ = [
     "ShareModel",
     "SignedPoints",
     "Stencil",
-    "Stratified",
     "Streams",
+    "Terms",
     "argument_of",
     "as_by_level",
-    "as_expanded",
-    "as_linear",
     "as_separable",
-    "as_stratified",
+    "as_terms",
 ]

@@ -1,4 +1,4 @@
-"""What a loss is a function of: the index, the residual, or the margin; for each a series is written in its own way.
+"""Arguments of losses: the index, the residual, or the margin; for each a series is written in its own way.
 
     natural     loss = A(u) - y u      v = u          Re w e^{iτv} = Re w e^{iτu}
     residual    loss = rho(u - y)      v = u - y      Re w e^{iτv} = Re w e^{iτ(u - y)}
@@ -169,9 +169,10 @@ def argument_of(loss: IndexLoss) -> Argument | None:
     """
     if loss.residual:
         return Residual(loss)
-    kinds: tuple[tuple[str, type[Argument]], ...] = (("natural", Index), ("margin", Margin))
-    found = (kind for fact, kind in kinds if getattr(loss, fact) and still_says(loss, fact, ("value", "derivatives")))
-    return next((kind(loss) for kind in found), None)
+    body = ("value", "derivatives")
+    if loss.natural and still_says(loss, "natural", body):
+        return Index(loss)
+    return Margin(loss) if loss.margin and still_says(loss, "argument", body) else None
 
 
 def terms(first: Array, second: Array, tau: Array, waves: Complex) -> Array:

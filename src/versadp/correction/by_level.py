@@ -23,6 +23,7 @@ from versadp.correction.random import Streams
 from versadp.correction.strata import Strata
 from versadp.formula.design import CODED, PUBLIC
 from versadp.formula.terms import Terms
+from versadp.noise.cases import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +112,7 @@ class ByLevel:
         response = np.zeros(n) if records.response is None else records.response
         base = replace(records, scaled=z, design=public, response=response, weight=None, public={}, released=None)
         own = np.ones(n) if records.weight is None else records.weight
-        found = [(here, weight * own) for here, weight, _ in strata.strata(records)]
+        found = [(stratum.levels, stratum.weight * own) for stratum in strata.strata(records)]
         some = None
         if len(found) > 2:
             share = Streams.of(records, rng).uniform(np.arange(n))
@@ -204,7 +205,7 @@ def as_by_level(
     numbers = [block for block in blocks if not set(block.columns) <= set(design.private)]
     if len(numbers) != 1 or numbers[0].units(np.zeros(len(numbers[0].columns))) is None:
         return None
-    if any(block.strata(np.zeros((len(block.columns), 1))) is None for block in blocks):
+    if any(whole(block) is None for block in blocks):
         return None
     strata = NoiseStrata(model, units, blocks)
     if strata.count > MOST:

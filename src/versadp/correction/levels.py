@@ -52,7 +52,7 @@ class ShareModel(Model):
 
     @property
     def begin(self) -> Array:
-        """Where a fit starts."""
+        """Start of a fit."""
         return np.full(self.size, 1 / self.size)
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> Array:
@@ -98,7 +98,7 @@ class MultinomialModel(Model):
 
     @property
     def begin(self) -> Array:
-        """Where a fit starts: all levels alike."""
+        """Start of a fit: all levels alike."""
         return np.zeros(self.size)
 
     def rows(self, z: Array, record: NDArray[Any], records: Records) -> tuple[Array, Array]:

@@ -86,6 +86,15 @@ class Records:
         scaled = self.scaled if callable(self.scaled) else self.scaled[index]
         return replace(self, scaled=scaled, public=public, released=released, before=None, **some)
 
+    def known(self, units: Units) -> Records:
+        """Return the records with the middle of a column for each released value that is missing."""
+        assert self.released is not None
+        return replace(self, released=np.where(np.isnan(self.released), units.middle[:, None], self.released))
+
+    def weighted(self, weight: Array | float) -> Records:
+        """Return the records with their weights multiplied."""
+        return replace(self, weight=np.asarray(weight * (np.ones(self.rows) if self.weight is None else self.weight)))
+
     @classmethod
     def joined(cls, parts: list[Records]) -> Records:
         """Return several as one."""
@@ -104,7 +113,7 @@ _BY_RECORD = ("design", "response", "weight", "label")
 
 
 class Model(ABC):
-    """What signed draws need of a model: the number of its parameters, and of numbers in a row if that is more.
+    """A model as corrections see it: the number of its parameters, and of numbers in a row if that is more.
 
     A model that knows where its fit begins says so; otherwise its loss does.
     """
@@ -114,7 +123,7 @@ class Model(ABC):
 
     @property
     def begin(self) -> Array | None:
-        """Where a fit starts."""
+        """Start of a fit."""
         return None
 
     @abstractmethod

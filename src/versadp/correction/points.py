@@ -52,7 +52,7 @@ SLAB = 1024  # records that blocks without streams of words draw for at once
 
 @dataclass(frozen=True)
 class Rows:
-    """What signed points come to in a model: rows that do not depend on its parameters, and their factors."""
+    """Rows of a model at signed points, which do not depend on its parameters, and their factors."""
 
     record: Numbers  # whose they are
     rows: Any
@@ -112,7 +112,7 @@ class Cloud(NamedTuple):
 
 
 class Some(NamedTuple):
-    """Of each record its heaviest level, and what draws one of the others."""
+    """The heaviest level of each record, and a draw of one of the others."""
 
     first: Numbers
     top: Numbers
@@ -198,6 +198,11 @@ class SignedPoints:
             return ("points",)
         return tuple("clip" if self.clip and each.name == "none" else each.name for each in self.extensions)
 
+    @property
+    def said(self) -> str:
+        """The correction in words, if there is one member."""
+        return "signed points" if self.second and len(self.names) == 1 else ""
+
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
         """The zero-inflated blocks; of one in whose noise units is fitted, these."""
@@ -231,7 +236,7 @@ class SignedPoints:
 
     @property
     def thinned(self) -> bool:
-        """Whether draws stand beside two of a record's levels only."""
+        """True if draws stand beside two of a record's levels only."""
         return self.paired and self._count(self.levels) > 2
 
     def _count(self, blocks: tuple[Block, ...]) -> int:
@@ -239,7 +244,7 @@ class SignedPoints:
 
     @property
     def inside(self) -> bool:
-        """Whether nothing counts outside the box."""
+        """True if nothing counts outside the box."""
         return all(extension.inside for extension in self.extensions)
 
     @property

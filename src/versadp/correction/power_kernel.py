@@ -1,6 +1,6 @@
 """Compiled loops over powers of an index: a score a record, or sums over records without any array of scores.
 
-Formulas stand in `expanded.py`. Loops are over a column at a time, and as many records as stay near the processor: such
+Formulas stand in `powers.py`. Loops are over a column at a time, and as many records as stay near the processor: such
 loops are vectorised, and what they write need not go through memory.
 """
 
@@ -56,7 +56,7 @@ def power_scores(
 
 
 class Columns(NamedTuple):
-    """What sums of powers take of each record: a constant, public columns, noisy ones and a public response, q in all.
+    """Columns in sums of powers: a constant, public columns, noisy ones and a public response, q in all.
 
     Attributes
     ----------

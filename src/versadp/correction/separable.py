@@ -86,6 +86,11 @@ class Separable:
     names: tuple[str, ...] = ("closed form by column",)
 
     @property
+    def said(self) -> str:
+        """The correction and the number of its terms, in words."""
+        return f"closed form: {self.points} products of functions of single columns"
+
+    @property
     def points(self) -> int:
         """Numbers that are kept for a record."""
         return len(self.pairs) + self.model.size

@@ -30,9 +30,9 @@ import numpy as np
 
 from versadp.correction.argument import terms
 from versadp.correction.law import WIDER, IndexLaw, index_law
-from versadp.correction.turning import turning
 from versadp.errors import ParameterError
 from versadp.losses.expansion import Expansion
+from versadp.noise.closed import turning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.argument import Argument
-    from versadp.correction.expanded import Expanded
-    from versadp.correction.strata import Stratified
+    from versadp.correction.terms import Terms
 
     Array = NDArray[np.float64]
 
@@ -58,12 +57,12 @@ ROWS, NODES = 5000, 200  # records by which weights are found, and nodes of a bl
 
 @dataclass(frozen=True)
 class Place:
-    """What a series is made for.
+    """Records, coefficients and loss that a series is made for.
 
     Attributes
     ----------
-    form : Expanded or Stratified
-    seen : Seen or Layers
+    form : Terms
+    seen : Layers
         Some records.
     theta : array (p,)
         Around which.
@@ -75,7 +74,7 @@ class Place:
         0 of a smooth loss.
     """
 
-    form: Expanded | Stratified
+    form: Terms
     seen: Any
     theta: Array
     argument: Argument
@@ -160,11 +159,11 @@ def _series(
     expansion = place.argument.expansion(found, base, (law.low, law.high), held)
     if place.form.model.tilt is not None:
         expansion = replace(expansion, aside=_aside(own, around, base * np.arange(1.0, found.size // 2)))
-    return (replace(expansion, blur=place.blur, shift=shift) if place.blur else expansion), shift
+    return replace(expansion, blur=place.blur, shift=shift), shift
 
 
 class Equations(NamedTuple):
-    """What makes a series near a loss: least squares on a grid of its argument, and the noise of each of its terms.
+    """Equations of the series near a loss: least squares on a grid of its argument, and the noise of each of its terms.
 
     Attributes
     ----------
@@ -196,7 +195,7 @@ class Equations(NamedTuple):
         return np.asarray(np.sum((found @ self.cost[:size, :size]) * found, axis=1))
 
     def of_length(self, waves: int, ridge: float) -> Array:
-        """Return the coefficients of a series of so many waves, (1, terms)."""
+        """Return the coefficients of a series of `waves` waves, (1, terms)."""
         used = slice(0, 2 + 2 * waves)
         matrix = self.squares[used, used] + ridge / self.rows * self.cost[used, used]
         return np.asarray(np.linalg.lstsq(matrix, self.products[used], rcond=1e-14)[0])[None]

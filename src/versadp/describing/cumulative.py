@@ -25,6 +25,7 @@ import numpy as np
 
 from versadp.estimation.distribution import Curve
 from versadp.likelihood.histogram import binned_kernel, hides_missing, likeliest, with_missing
+from versadp.noise.cases import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +154,7 @@ def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cu
         nodes = bins.middles if not bins.beyond else bins.edges[bins.beyond : bins.beyond + bins.inside + 1]
         return Cumulative(block, column, counts, nodes)
     private = hides_missing(block, column, declared)
-    if private and block.cases(np.empty((1, 0))) is None:
+    if private and whole(block) is None:
         return None
     steps = getattr(declared, "steps", None)
     single = steps is not None and steps < VALUES

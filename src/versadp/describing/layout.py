@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.fitting.source import is_number, numbers_of
+from versadp.noise.cases import whole
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Categorical, Dates
 
@@ -118,11 +119,7 @@ class Layout:
     @cached_property
     def loose(self) -> tuple[str, ...]:
         """Numeric columns with missing values, and with corrected products."""
-        return tuple(
-            name
-            for name in self.noisy
-            if self.loose_block(name) and self.alone(name).cases(np.empty((1, 0))) is not None
-        )
+        return tuple(name for name in self.noisy if self.loose_block(name) and whole(self.alone(name)) is not None)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -139,7 +136,8 @@ class Layout:
 
     def products(self, name: str) -> Products | None:
         """Return the correction of products of the firm columns of a block, or of this column without correlations."""
-        return self.firm_part(name).products()
+        found = whole(self.firm_part(name))
+        return None if found is None else found.products()
 
     def firm_part(self, name: str) -> Block:
         """Return the block of a firm column, without the columns that have no products with it."""

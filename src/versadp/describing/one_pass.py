@@ -8,7 +8,7 @@ width,
     x_j x_l  <- w e_j e_l + s_jl  in one block;    w_j w_l e_j e_l  in two blocks
 
 Columns with missing values have a T for each column and for each pair, T = (1, x, y, xx, yy, xy), which is 0 in records
-that lack x or y, corrected by the cases of `noise/complete.py`.
+that lack x or y, corrected by the cases of `noise/cases.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.describing.layout import same_block
+from versadp.noise.cases import cases
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -237,12 +238,12 @@ class Lot:
     def _cases(self, *names: str) -> tuple[Array, Array, Array]:
         """Return the factor, weight and shift of each record, by which of its values are missing."""
         part = self.layout.alone(*names)
-        found = part.cases(np.stack([self.numbers[name] for name in part.columns]))
+        found = cases(part, np.stack([self.numbers[name] for name in part.columns]))
         assert found is not None
-        which, cases = found
+        which, every = found
         order = [part.columns.index(name) for name in names]
         units = np.array([self.layout.place(name)[1] for name in names])
-        products = [case.block.products() for case in cases]
-        weight = np.array([0.0 if each is None else each.weight for each in products])
-        shift = np.array([each.shift[np.ix_(order, order)] for each in products if each is not None])
-        return np.array([case.factor for case in cases])[which], weight[which], (shift / np.outer(units, units))[which]
+        products = [case.inverse.products() for case in every]
+        weight = np.array([each.weight for each in products])
+        shift = np.array([each.shift[np.ix_(order, order)] for each in products])
+        return np.array([case.factor for case in every])[which], weight[which], (shift / np.outer(units, units))[which]

@@ -24,6 +24,7 @@ from versadp.estimation.moment_estimates import (
 )
 from versadp.inference.chi_square import LEVEL
 from versadp.likelihood.histogram import Histogram, histogram_of_counts
+from versadp.noise.cases import cases
 from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.release.bounds.wording import beyond, beyond_words
 from versadp.schema import Bounded, Categorical, Dates
@@ -184,11 +185,11 @@ class Statistics:
             return None
         total, _ = self._groups[(name,)]
         rows = self.gathered.rows
-        found = self.layout.alone(name).cases(np.array([[self.layout.place(name)[0], np.nan]]))
+        found = cases(self.layout.alone(name), np.array([[self.layout.place(name)[0], np.nan]]))
         assert found is not None
-        which, cases = found
+        which, every = found
         # contributions to the share of a record with a value and of one without
-        ends = 1 - cases[which[0]].factor, 1 - cases[which[1]].factor
+        ends = 1 - every[which[0]].factor, 1 - every[which[1]].factor
         return share_of(1 - total[0] / rows if rows else 0.0, rows, *ends, self.z)
 
     def _levels(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:

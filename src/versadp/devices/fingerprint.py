@@ -100,6 +100,12 @@ def check_served(mechanism: Mechanism) -> None:
                 + ": one person's report is unchanged with the whole exact rate, which is delta"
                 * (block.spec.name == "zero-inflated"),
             )
+    columns = schema.columns.values()
+    if schema.bounds or any(getattr(column, "declared", None) or getattr(column, "merged", ()) for column in columns):
+        raise ParameterError(
+            "device reports do not serve learnt bounds and merged levels",
+            hint="make a schema with these bounds and levels as the declared ones",
+        )
     for name in schema.categorical:
         levels = getattr(schema.columns[name], "levels", ())
         if any(isinstance(level, int) and abs(level) > MOST_WHOLE for level in levels):

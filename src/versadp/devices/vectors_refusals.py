@@ -144,7 +144,11 @@ def _mechanisms(good: str) -> list[tuple[str, str]]:
     for what, path, value in _EDITS:
         texts.append((what, _edited(good, path, value)))
     noise: dict[str | tuple[str, ...], Spec] = {**_NOISE, "age": ZeroInflated(0.5, 0.1)}
+    learnt = Bounded(18, 90, step=1, declared=(0, 120))
+    merged = Categorical(["n", "other"], merged=["s", "w"])
     others = {
+        "learnt bounds": Mechanism(Schema({**_COLUMNS, "age": learnt}), noise=_NOISE),
+        "merged levels": Mechanism(Schema({**_COLUMNS, "region": merged}), noise=_NOISE),
         "zero-inflated noise": Mechanism(Schema(_COLUMNS), noise=noise),
         "an id column": Mechanism(Schema(_COLUMNS, id="pid"), noise=_NOISE),
         "several rows per person": Mechanism(Schema(_COLUMNS, id="pid", rows_per_person=2), noise=_NOISE),

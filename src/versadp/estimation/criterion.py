@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from versadp.correction.blurred import waves_of
+from versadp.correction.terms import waves_of
 from versadp.errors import ParameterError
 from versadp.estimation.descent import LONGEST
 from versadp.estimation.moments import Quietly, Task, evaluated

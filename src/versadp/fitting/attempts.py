@@ -14,10 +14,9 @@ from versadp.correction import CustomModel
 from versadp.errors import ParameterError
 from versadp.estimation import bandwidths, descend, influence_scale
 from versadp.estimation import start as plain_fit
+from versadp.fitting.approximate import expanded, few_points, less_varying, line_in_closed_form
 from versadp.fitting.basis import in_basis
 from versadp.fitting.blurring import blurred
-from versadp.fitting.choosing import few_points, less_varying
-from versadp.fitting.expanding import expanded, line_in_closed_form
 from versadp.fitting.line import corrected_line, tamed
 from versadp.fitting.members import wants_series
 from versadp.fitting.projecting import begun, raised, without_kinks

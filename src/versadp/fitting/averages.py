@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import FormulaModel, LinearModel, argument_of
+from versadp.correction import FormulaModel, LinearModel, argument_of, as_terms
 from versadp.correction.model import columns_at, finite, levels_at
 from versadp.correction.series import Place, series
 from versadp.errors import EstimationError
@@ -23,7 +23,7 @@ from versadp.estimation import Family
 from versadp.estimation.combine import simplex_weights
 from versadp.estimation.covariance import Inquiry, Labels, Look, look_at
 from versadp.estimation.moments import generator
-from versadp.fitting.methods import by_points, forms_of, undone
+from versadp.fitting.methods import by_points, forms_of
 from versadp.fitting.source import MemorySource
 from versadp.formula.design import PUBLIC
 from versadp.losses.cumulant import OF_LINK, Bare
@@ -223,7 +223,9 @@ class Averaging:
         """Return the problem with the series of its loss at a theta, if it needs one and there is one."""
         model = problem.model
         assert isinstance(model, LinearModel | FormulaModel)
-        form = None if model.loss.expansion() is not None else undone(problem, Expansion(), waves=True)
+        form = (
+            None if model.loss.expansion() is not None else as_terms(model, problem.units, problem.blocks, Expansion())
+        )
         argument = argument_of(model.loss)
         if form is None or argument is None:
             return problem

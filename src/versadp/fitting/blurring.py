@@ -27,9 +27,8 @@ import numpy as np
 
 from versadp.correction import Blurs, CustomModel, argument_of
 from versadp.correction.argument import Residual
-from versadp.correction.blurred import member_scores
 from versadp.correction.series import Place, ladder
-from versadp.fitting.expanding import closed_form
+from versadp.fitting.approximate import closed_form
 from versadp.losses.pilot_line import lift_of
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction import Expanded, Records
-    from versadp.correction.expanded import Seen
+    from versadp.correction import Records, Terms
+    from versadp.correction.layers import Layers
     from versadp.fitting.problem import Problem
     from versadp.losses.expansion import Expansion
 
@@ -81,7 +80,7 @@ def blurred(problem: Problem, theta: Array, sample: Records) -> Problem:
     return problem.approximated(expansion=blurs.expansions[0], blurs=blurs)
 
 
-def _judged(members: Sequence[Expanded], seen: Seen, theta: Array, inverse: Array) -> tuple[Array, Array]:
+def _judged(members: Sequence[Terms], seen: Layers, theta: Array, inverse: Array) -> tuple[Array, Array]:
     """Return the variance of one record's influence, and the squares of what a blur may shift, of all but the last."""
     height = np.array([_blind_beyond(member.expansion) for member in members])
     quarter = np.pi / 2 / height[RULE]
@@ -92,7 +91,7 @@ def _judged(members: Sequence[Expanded], seen: Seen, theta: Array, inverse: Arra
     before, variance, square = None, np.empty(0), np.zeros((len(members) - 1, theta.size))
     for step in (-1, 0, 1):
         at = theta + step * quarter * lift
-        scores = member_scores(members[0], tuple(member.expansion for member in members), seen, at)
+        scores = members[0].member_scores(tuple(member.expansion for member in members), seen, at)
         now = np.stack([score @ inverse for score in scores])
         if before is not None:
             slope = np.diff(now - before, axis=0) / quarter

@@ -37,8 +37,14 @@ def estimate(problem: Problem, options: SolverOptions, begin: Array | None = Non
     fit = diagnosis.complete()
     if options.method != "naive" and found.converged:
         refuse_coarse(members.problem, found, sample)
-    taken = members.problem.approximation.taken
-    return FitReport(members.problem, fit, sample, diagnosis.diagnostics, {"correction": taken} if taken else {})
+    said = _said(members)
+    return FitReport(members.problem, fit, sample, diagnosis.diagnostics, {"correction": said} if said else {})
+
+
+def _said(members: Members) -> str:
+    """Return the correction of one member: which of two was taken, or its terms and what they may shift."""
+    forms = members.family.forms
+    return members.problem.approximation.taken or (getattr(forms[0], "said", "") if len(forms) == 1 else "")
 
 
 def _solved(

@@ -19,7 +19,7 @@ from versadp.fitting.problem import Problem
 from versadp.fitting.request import incomplete
 from versadp.fitting.weight_groups import by_noise
 from versadp.formula.design import CODED, PUBLIC
-from versadp.noise.coded import code
+from versadp.noise.cases import Coded, code, whole
 from versadp.schema import Bounded
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def linear_view(request: Request, design: Design, touched: tuple[Block, ...], *,
     if design.response != PUBLIC and not _takes_noisy_response(loss, units):
         return None
     # complete records of some blocks are undone at points only
-    if request.free and incomplete(touched, design) and is_expanded(loss) and not _have_cases(touched):
+    closed = all(whole(block) is not None for block in touched)
+    if request.free and incomplete(touched, design) and is_expanded(loss) and not closed:
         return None
     return View(blocks, codes or {}, units)
 
@@ -81,22 +82,20 @@ def _prefers_codes(design: Design, loss: Any, schema: Schema) -> bool:
     return is_expanded(loss) and (loss.expansion() is not None or not alone or levels > FEW_LEVELS)
 
 
-def _have_cases(blocks: tuple[Block, ...]) -> bool:
-    """Return True if complete records can be undone as they are (`noise/complete.py`)."""
-    return all(block.cases(np.empty((len(block.columns), 0))) is not None for block in blocks)
-
-
 def _coded(blocks: tuple[Block, ...], design: Design) -> tuple[tuple[Block, ...], Codes | None]:
     """Return blocks that see their categories as numbers, and these; the same blocks and None where that fails."""
     found = _codings(design)
     if found is None:
         return blocks, None
     codings = {name: tuple(zip(*values, strict=True)) for name, values in found.items()}
-    out = [block.coded(codings) if set(block.columns) & set(found) else block for block in blocks]
-    if any(block is None or block.products() is None for block in out):
+    own = [{name: codings[name] for name in block.columns if name in found} for block in blocks]
+    if any(chosen and block.nullable for block, chosen in zip(blocks, own, strict=True)):
+        return blocks, None
+    out = [Coded(block, chosen) if chosen else block for block, chosen in zip(blocks, own, strict=True)]
+    if any(whole(block) is None for block in out):
         return blocks, None
     codes = {code(name, k): (name, values) for name, own in found.items() for k, values in enumerate(own)}
-    return tuple(out), codes  # type: ignore[arg-type] # what closed forms ask of a block
+    return tuple(out), codes  # type: ignore[arg-type] # it has what closed forms ask of a block
 
 
 def _codings(design: Design) -> dict[str, list[tuple[float, ...]]] | None:

@@ -5,7 +5,7 @@
 | categories; smooth loss, linear in numbers by level | those of one block, by level: `zero` by points, fades |
 | categories; any other loss | `zero`, fades and `clip` by points |
 | windows, further zero-inflated blocks; smooth loss | the same, and the closed form without an extension |
-| the same; a loss with kinks | by points, or a series: what is predicted to vary less (`choosing.py`) |
+| the same; a loss with kinks | by points, or a series: what is predicted to vary less (`approximate.py`) |
 
 Points of all blocks multiply, so that there are fewer draws where more blocks have them. Beside categories alone there
 are as many as without, for levels are drawn along (`correction/points.py`).
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from versadp.noise import Block
     from versadp.noise.units import Units
 
-FADES = (0.15, 0.5, 1.5)  # of the Laplacian, in noise units (docs/theory/efficient.md)
+FADES = (0.15, 0.5, 1.5)  # of the Laplacian, in noise units (docs/theory/correction.md)
 DRAWN_FADES = (0.3, 1.0)  # of signed points
 ROUNDING = 0.1  # of the Laplacian's fades on the border of the box
 DRAWS = 2  # of a window, whose points are multiplied by those of zero-inflated noise

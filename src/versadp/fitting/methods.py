@@ -7,7 +7,7 @@
 | sl, sdrcl | Laplacian with plain draws, extension none or damped | smooth losses, linear designs |
 | analytic | the expectation exactly, extension none | losses of an index, linear designs |
 | likelihood | none: `likelihood.py` assumes the law of the response | squared, logistic, poisson; few columns |
-| efficient | `docs/theory/efficient.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
+| efficient | `docs/theory/correction.md` | anything above rate 0; at 0 smooth losses, linear or polynomial |
 
 These are for zero-inflated Laplace noise on one block. Beside other blocks "efficient" has members too (`members.py`).
 Other noise is undone by the blocks' own points under "efficient" and "drcl"; under "efficient" in closed form where
@@ -17,6 +17,7 @@ loss and blocks have one.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,8 @@ import numpy as np
 
 from versadp.correction import (
     Analytic,
-    Blurred,
     CustomLaplacian,
     CustomModel,
-    Expanded,
     FormulaModel,
     Laplacian,
     LinearModel,
@@ -37,12 +36,10 @@ from versadp.correction import (
     Separable,
     SignedPoints,
     Stencil,
-    Stratified,
+    Terms,
     argument_of,
-    as_expanded,
-    as_linear,
     as_separable,
-    as_stratified,
+    as_terms,
 )
 from versadp.errors import ParameterError
 from versadp.fitting.members import draw_pace, drawn_extensions, members_of, pair_pace, smooth_fades
@@ -53,7 +50,6 @@ from versadp.noise.points import How, check_count
 if TYPE_CHECKING:
     from versadp.fitting.problem import Problem
     from versadp.losses import IndexLoss
-    from versadp.losses.expansion import Expansion
 
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
 
@@ -133,7 +129,7 @@ def _need_rate(problem: Problem, what: str) -> None:
         )
 
 
-def closed_now(problem: Problem) -> Expanded | Blurred | Stratified | Separable | None:
+def closed_now(problem: Problem) -> Terms | Separable | None:
     """Return the inverses of powers and waves, if the loss is a sum of them and all blocks have these inverses.
 
     Squares of functions of a column need no more than that it lies on a lattice.
@@ -143,19 +139,10 @@ def closed_now(problem: Problem) -> Expanded | Blurred | Stratified | Separable 
     expansion = problem.expansion or problem.model.loss.expansion()
     if expansion is None:
         return None
-    form = undone(problem, expansion)
-    if problem.blurs is not None and isinstance(form, Expanded):
-        return Blurred(form, problem.blurs)
-    return form or as_separable(problem.model, problem.units, problem.blocks, expansion)
-
-
-def undone(problem: Problem, expansion: Expansion, *, waves: bool = False) -> Expanded | Stratified | None:
-    """Return the form that undoes powers and waves: on all of a record, or level by level of its categories."""
-    assert not isinstance(problem.model, CustomModel)
-    linear = as_linear(problem.model, problem.units)
-    if linear is None:
-        return as_stratified(problem.model, problem.units, problem.blocks, expansion)
-    return as_expanded(linear, problem.blocks, expansion, waves=waves)
+    form = as_terms(problem.model, problem.units, problem.blocks, expansion)
+    if form is not None:
+        return replace(form, blurs=problem.blurs)
+    return as_separable(problem.model, problem.units, problem.blocks, expansion)
 
 
 def is_expanded(loss: IndexLoss) -> bool:

@@ -57,7 +57,8 @@ class Approximation:
         """Return a covariance with the bound on the shift added: an error like any other."""
         if self.blurs is not None:
             return cov + np.diag(self.blurs.off**2)
-        shift = self.off if self.expansion is None else self.expansion.shift
+        own = self.expansion
+        shift = own.shift if own is not None and own.blur else self.off
         return cov * (1 + shift**2)
 
 

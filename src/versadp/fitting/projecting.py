@@ -26,7 +26,7 @@ from numpy.polynomial.chebyshev import chebvander
 from versadp.correction import CustomModel, IndexModel, Projected, Projection
 from versadp.errors import ParameterError
 from versadp.estimation import Family
-from versadp.fitting.expanding import has_series
+from versadp.fitting.approximate import has_series
 from versadp.fitting.methods import closed_now
 from versadp.fitting.source import MemorySource
 from versadp.noise.points import How

@@ -114,7 +114,7 @@ def smoothed_quantile(problem: Problem, question: Question) -> Smoothed | None:
         return None
     (block,) = problem.blocks
     lattice = block.lattice(model.of)
-    if lattice is None or lattice.window == 1:
+    if lattice is None or lattice.window == 1 or not lattice.is_small:
         return None
     seen = _seen(problem, lattice, problem.units.names.index(model.of))
     grid = np.linspace(*question.bounds, COARSE)

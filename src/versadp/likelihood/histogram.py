@@ -18,6 +18,7 @@ from versadp import inputs
 from versadp.errors import DataError, ParameterError
 from versadp.estimation.sizes import NUMBERS_AT_ONCE
 from versadp.likelihood.mixture import Sums, maximise
+from versadp.noise.cases import cases, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,7 +165,7 @@ def histogram_of_counts(
     if bins is None or ends is None or not counts[:-1].sum():
         return None
     private = hides_missing(block, column, declared)
-    if private and block.cases(np.empty((1, 0))) is None:
+    if private and whole(block) is None:
         return None
     if (np.diff(ends, axis=0) < bins.width).any():  # cells of single values: as far as half way to the next
         between = (ends[1, :-1] + ends[0, 1:]) / 2
@@ -185,14 +186,14 @@ def with_missing(block: Block, column: str, bins: Bins, kernel: Array) -> Array:
     """Return how likely bins, and to be shown as missing, are, given cells, and given that the value is missing.
 
     The factor of a record that shows a value, and of one that does not, has the mean 1 where there is a value and 0
-    where there is none (`noise/complete.py`): that tells how often either is shown. Which values are shown in place of
+    where there is none (`noise/cases.py`): that tells how often either is shown. Which values are shown in place of
     missing ones, the block says of a cell whose ends are NaN.
     """
     low, high = bins.low, bins.high
-    found = block.cases(np.array([[(low + high) / 2, np.nan]]))
+    found = cases(block, np.array([[(low + high) / 2, np.nan]]))
     assert found is not None
-    which, cases = found
-    shown, hidden = (cases[k].factor for k in which)
+    which, every = found
+    shown, hidden = (every[k].factor for k in which)
     there, gone = (1 - hidden) / (shown - hidden), -hidden / (shown - hidden)
     drawn = binned_kernel(block, column, bins, np.full((2, 1), np.nan))
     out = np.empty((len(kernel) + 1, kernel.shape[1] + 1))

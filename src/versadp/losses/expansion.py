@@ -40,9 +40,11 @@ class Expansion:
         Range of the argument.
     aside : tuple of complex
         Of a loss with a scale: the score of the scale, a constant and waves at the same frequencies.
-    blur, shift : float
-        Of a series of a loss with kinks: if the density of its argument is as smooth as a normal one with the standard
-        deviation `blur`, the series shifts estimates by at most `shift` standard errors.
+    shift : float
+        Of a series: by how many standard errors it shifts estimates at most.
+    blur : float
+        Of a series of a loss with kinks: the density of its argument is taken to be as smooth as a normal one with this
+        standard deviation.
     held : tuple of float
         Range to which a public response is clipped: beyond it the loss is linear.
 

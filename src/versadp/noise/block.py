@@ -7,7 +7,8 @@ about its noise, so that nothing outside this room asks what kind it is:
     profile, guarantee, log_ratio, extremes     what that guarantees, ideally and as sampled, and how to attack it
     sentences, facts, inflation                 the same in words, and what it costs an analyst
     points                                      how to undo it in expectation: E sum_p weight_p g(point_p) = g(x)
-    part, products, waves, coded, strata, cases shortcuts of the inverse, for noise that has them
+    lattice, undo                               the same for products of functions of single columns, output by output
+    gain                                        the same for waves of noise that has no lattice
     cells, law                                  how likely every output is, for likelihoods
 
 **Missing values** are NaN, coming and going. As content a missing value is a whole number that no value has, if it is
@@ -22,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from versadp.errors import ParameterError
 from versadp.noise.cost import EVEN
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from versadp.noise.closed import Complex, Products, Waves
-    from versadp.noise.coded import Coded
+    from versadp.noise.closed import Complex, Factor
     from versadp.noise.cost import Decoders, State
     from versadp.noise.distribution_function import Bins
     from versadp.noise.lattice import Lattice
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Words = NDArray[np.uint64]
-    Coding = tuple[tuple[float, ...], ...]
 
 UNITS = ("record", "attribute")
+FORMER = frozenset({"products", "waves", "cases", "coded", "strata"})  # inverses that `lattice` and `gain` replace
 
 
 def check_unit(unit: str) -> str:
@@ -72,49 +72,6 @@ class Blanket(NamedTuple):
     epsilon: float
     share: float
     off: float
-
-
-class Inverse(Protocol):
-    """The part of a block that closed forms need."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-
-    def products(self) -> Products | None:
-        """Return what undoes the noise in columns and in products of two."""
-
-    def waves(self, t: Complex) -> Waves | None:
-        """Return what undoes the noise in waves."""
-
-
-class Case(NamedTuple):
-    """The inverse of a block for some of the released records, in functions that are 0 where a value is missing.
-
-    It is `factor` times what `block` says, which has no missing values; a factor of 0 leaves the records out.
-    """
-
-    factor: float
-    block: Inverse
-
-
-class Stratum(NamedTuple):
-    """The inverse of a block on one level of each of its categories, as if they were public.
-
-        E sum over strata of weight * inverse of v(level, numbers) = v(x)
-
-    Attributes
-    ----------
-    levels : dict of str to int
-        The number of the level of each category; what is missing comes after all levels.
-    weight : array (rows,)
-    numbers : Inverse, optional
-        Whose inverse undoes the noise of the block's numbers in this stratum.
-    """
-
-    levels: dict[str, int]
-    weight: Array
-    numbers: Inverse | None = None
 
 
 class Spec(ABC):
@@ -176,6 +133,15 @@ class Block(ABC):
     """
 
     columns: tuple[str, ...]
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        """Refuse a block that states its inverse by methods of former versions."""
+        super().__init_subclass__(**facts)
+        if former := sorted(FORMER & set(vars(cls))):
+            raise ParameterError(
+                f"{cls.__name__} states its inverse by {', '.join(former)}, which blocks no longer have",
+                hint="state lattice(column), or gain(t) if the noise multiplies waves; CHANGELOG.md shows how",
+            )
 
     @property
     @abstractmethod
@@ -320,28 +286,8 @@ class Block(ABC):
         """Return the noise of some of the columns alone, for models of no others, if those tell nothing of it."""
         return self
 
-    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:  # noqa: ARG002 - for blocks to override
-        """Return the block with columns of numbers in place of its categories, a row a level, where it can be undone.
-
-        A block whose redrawn levels are even, and which is never missing, has `noise.coded.Coded`.
-        """
-        return None
-
-    def strata(self, released: Array) -> list[Stratum] | None:
-        """Return the inverse level by level of the block's categories, complete in its numbers; None without one.
-
-        A level that is missing has a stratum of its own; records whose numbers are missing have none.
-        """
-        import numpy as np
-
-        return None if self.products() is None else [Stratum({}, np.ones(released.shape[1]), self)]
-
-    def products(self) -> Products | None:
-        """Return what undoes the noise in columns and in products of two, where that is known in closed form."""
-        return None
-
-    def waves(self, t: Complex) -> Waves | None:  # noqa: ARG002 - for blocks to override
-        """Return what undoes the noise in waves `e^{i t'x}`, t (M, columns), around the centre of `products`."""
+    def gain(self, t: Complex) -> Factor | None:  # noqa: ARG002 - for blocks to override
+        """Return what multiplies waves, `e^{i t'x} <- gain(t) e^{i t'z}`, t (M, columns); None if that is not all."""
         return None
 
     def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - for blocks to override
@@ -359,15 +305,6 @@ class Block(ABC):
         from versadp.noise.terms import undo_on_lattices
 
         return undo_on_lattices(self, terms, released, out)
-
-    def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
-        """Return for released records (columns, n) which case each is, and the cases, that of complete ones first.
-
-        None where missing values have no such inverse.
-        """
-        import numpy as np
-
-        return None if self.nullable else (np.zeros(released.shape[1], np.int64), (Case(1.0, self),))
 
     def second(self, released: Array, rng: np.random.Generator) -> Array | None:  # noqa: ARG002 - for blocks to override
         """Return a second randomisation (the paper's Algorithm 1, step 2) if this noise has one."""

@@ -13,9 +13,11 @@ inverses multiply; inside a block there is one coin and one weight.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from versadp.noise.kernel import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
 
 _TERMS = 14  # of the power series of sin(y)/y, exact below 1
+EVEN = 1e-12  # relative: frequencies that are multiples of the first but for rounding
 
 
 class Products(NamedTuple):
-    """What undoes a block's noise in a column and in a product of two: `weight e` and `weight e e' + shift`.
+    """The inverse of a column and of a product of two: `weight e` and `weight e e' + shift`.
 
     Attributes
     ----------
@@ -52,7 +55,7 @@ class Factor(NamedTuple):
 
 
 class Waves(NamedTuple):
-    """What undoes a block's noise in a wave: `gain e^{i t'e} + level`."""
+    """The inverse of a wave: `gain e^{i t'e} + level`."""
 
     gain: Factor
     level: Factor
@@ -66,21 +69,30 @@ def sinc(y: Complex) -> tuple[Complex, Complex, Complex]:
     >>> [float(each.real.round(4)) for each in sinc(np.array(np.pi + 0j))]
     [0.0, -0.3183, 0.2026]
     """
-    from numpy.polynomial.polynomial import polyval
+    out = np.empty((3, *y.shape), complex)
+    _write_sinc(np.ascontiguousarray(y, dtype=complex).ravel(), out.reshape(3, -1))
+    return out[0], out[1], out[2]
 
-    small = np.abs(y) < 1
-    far, near = np.where(small, 2.0, y), np.where(small, y, 0.0)
-    value = np.sin(far) / far
-    first = (np.cos(far) - value) / far
-    second = -value - 2 * first / far
-    power = 2.0 * np.arange(_TERMS)
-    terms = np.cumprod(np.append(1.0, -1 / (power[1:] * (power[1:] + 1))))
-    square = near**2
-    return (
-        np.where(small, polyval(square, terms), value),
-        np.where(small, near * polyval(square, (terms * power)[1:]), first),
-        np.where(small, polyval(square, (terms * power * (power - 1))[1:]), second),
-    )
+
+@compiled
+def _write_sinc(y: Complex, out: Complex) -> None:
+    """Write `sin(y)/y` and its first two derivatives: below 1 by its power series, which is exact there."""
+    for i in range(y.shape[0]):
+        at = y[i]
+        if abs(at) >= 1.0:
+            value = np.sin(at) / at
+            first = (np.cos(at) - value) / at
+            out[0, i], out[1, i], out[2, i] = value, first, -value - 2.0 * first / at
+            continue
+        square, term = at * at, 1.0 + 0.0j  # term: of the series over its power of y
+        value, first, second = 1.0 + 0.0j, 0.0j, 0.0j
+        for k in range(1, _TERMS):
+            power, size = 2.0 * k, 1.0 / (2.0 * k * (2.0 * k + 1.0))
+            second -= power * (power - 1.0) * size * term
+            first -= power * size * term * at
+            term = -term * size * square
+            value += term
+        out[0, i], out[1, i], out[2, i] = value, first, second
 
 
 def spread_ratio(t: Complex, above: Array, below: Array) -> tuple[Complex, Complex, Complex]:
@@ -146,3 +158,24 @@ def joined(*factors: Factor) -> Factor:
         below = np.concatenate([cross.swapaxes(1, 2), r * v[:, None, None]], axis=2)
         whole = Factor(v * w, first, np.concatenate([above, below], axis=1))
     return whole
+
+
+def turning(phase: Array, tau: NDArray[Any]) -> NDArray[np.complex128]:
+    """Return `e^{i tau phase}`, (phases, frequencies).
+
+    Multiples of one frequency come by recurrence, with one sine and cosine per phase; rounding grows as their number,
+    to 1e-14 at 64.
+
+    Examples
+    --------
+    >>> phase, tau = np.linspace(-3, 3, 5), 0.7 * np.arange(1.0, 9.0)
+    >>> bool(np.allclose(turning(phase, tau), np.exp(1j * np.outer(phase, tau)), rtol=0, atol=1e-14))
+    True
+    """
+    if tau.size < 2 or np.abs(tau - tau[0] * np.arange(1, tau.size + 1)).max() > EVEN * abs(tau[0]):
+        return np.asarray(np.exp(1j * np.multiply.outer(phase, tau)))
+    out = np.empty((tau.size, phase.size), dtype=complex)
+    out[0] = np.exp(1j * tau[0] * phase)
+    for m in range(1, tau.size):
+        np.multiply(out[m - 1], out[0], out=out[m])
+    return out.T

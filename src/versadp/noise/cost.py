@@ -1,4 +1,4 @@
-r"""What noise costs an analyst, before any data are seen: the spread of unbiased decoders.
+r"""Cost of noise for an analyst, before any data are seen: the variance of unbiased decoders.
 
 For a number x, centred on the middle of its bounds and in widths, let `E psi1(z) = x` and `E psi2(z) = x²` given x.
 With n records the variance of the mean is `E psi1²/n`, and that of the slope of a public response `y = theta x + e` is
@@ -62,7 +62,7 @@ class Decoders(NamedTuple):
 
 
 class State(NamedTuple):
-    """What noise does in one of its states: a released column less its centre is x (or 0) and an even draw around it.
+    """One state of the noise: a released column less its centre is x (or 0) and an even draw around it.
 
     Given the state, columns are independent.
     """
@@ -211,6 +211,6 @@ def laplace_median(scale: float, exact_rate: float) -> float | None:
 
 
 def _even(points: float, last: float) -> tuple[float, float]:
-    """Return second and fourth moments of an even draw from so many lattice points, centred, in widths."""
+    """Return second and fourth moments of an even draw from `points` lattice points, centred, in widths."""
     square = points**2
     return (square - 1) / 12 / last**2, (square - 1) * (3 * square - 7) / 240 / last**4

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+FINEST = 2**18  # outputs that are written out one by one
 PARTS = 16  # of a window: over such a part the law of outputs is taken to be even
 
 
@@ -75,6 +76,11 @@ class Lattice:
         q = next(q for q in range(max(1, int(most / self.step)), 0, -1) if self.window % q == 0)
         return replace(self, merged=q)
 
+    @property
+    def is_small(self) -> bool:
+        """True if functions can be tabled over all outputs."""
+        return self.shown + self.unseen <= FINEST
+
     @cached_property
     def values(self) -> Array:
         """The lattice points, in the column's own units; of merged ones the last is the upper bound."""
@@ -101,7 +107,7 @@ class Lattice:
 
     @cached_property
     def central(self) -> Array:
-        """How many of the outputs merged into each one that shows a number a kept missing value may have."""
+        """Number of outputs merged into each one that shows a number which a kept missing value may have."""
         count = self.window - self.unseen
         first = (self.last + self.unseen) // 2
         ends = np.clip(self.merged * np.arange(self.shown + 1.0), first, first + count)

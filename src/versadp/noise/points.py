@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class How:
-    """How an inverse is to be written out: random draws a record where noise needs them, and the extension.
+    """Options of signed points: random draws per record where noise needs them, and the extension.
 
     Examples
     --------
@@ -34,11 +34,11 @@ class How:
     extension: Extension = field(default_factory=lambda: as_extension("zero"))
 
 
-MAX_POINTS = 10_000
+MAX_POINTS = 10_000  # per record: a column of 1,000 records is 80 MB then
 
 
 def check_count(count: int) -> None:
-    """Refuse more points a record than anybody could work with."""
+    """Refuse more points per record than fit into memory."""
     if count > MAX_POINTS:
         raise ParameterError(
             f"{count} points a record are too many",

@@ -19,12 +19,11 @@ import numpy as np
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.noise.block import Blanket, Block, Spec, Stratum
+from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.lattice import Lattice
 from versadp.noise.points import How, Points
 from versadp.noise.ranks import keep_or_redraw_ranks
 from versadp.noise.settings import check_rate
-from versadp.noise.terms import SeparableTerms
 from versadp.schema import Categorical
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.block import Coding
-    from versadp.noise.coded import Coded
     from versadp.privacy import PrivacyProfile
     from versadp.schema import Column, Nullable
 
@@ -231,19 +228,6 @@ class ResponseBlock(Block):
         weights = np.full((self.levels, codes.shape[0]), (1 - 1 / self.keep) / self.levels)
         weights[codes, np.arange(codes.shape[0])] += 1 / self.keep
         return weights
-
-    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:
-        """Return the category as numbers, if it is never missing."""
-        from versadp.noise.coded import Category, Coded
-
-        return None if self.nullable else Coded(self.keep, None, (Category(self.column, codings[self.column]),))
-
-    def strata(self, released: Array) -> list[Stratum] | None:
-        """Return every level, with what undoes its indicator."""
-        size = self.levels + (self.nulls == "public")  # missing comes last, whoever sees it
-        levels = SeparableTerms({self.column: np.eye(size)}, {self.column: np.arange(size)})
-        weight = self.undo(levels, released)
-        return None if weight is None else [Stratum({self.column: level}, each) for level, each in enumerate(weight.T)]
 
     def lattice(self, column: str) -> Lattice | None:  # noqa: ARG002 - one column
         """Return the levels as a lattice without windows."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.noise.coded import Coded
+from versadp.noise.cases import Coded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise.block import Block
-    from versadp.noise.coded import Category
+    from versadp.noise.cases import Category
     from versadp.noise.lattice import Lattice
     from versadp.noise.units import Units
 
@@ -192,12 +192,12 @@ def lacking_chance(blocks: Iterable[Block | Coded], columns: Mapping[str, Array]
     """
     chances = []
     for block in blocks:
-        numbers = block.numbers if isinstance(block, Coded) else block
-        if isinstance(block, Coded):
-            codes = {each: np.stack([columns[name] for name in each.names], axis=1) for each in block.categories}
-            chances += [coded_chance(category, block.keep, own) for category, own in codes.items()]
-        if numbers is not None:
-            told = [name for name in numbers.columns if name in columns and name not in numbers.nullable]
-            found = [(numbers.lattice(name), columns[name]) for name in told]
-            chances += [redrawn_chance(lattice, released) for lattice, released in found if lattice is not None]
+        own = block.block if isinstance(block, Coded) else block
+        for category in block.categories if isinstance(block, Coded) else ():
+            lattice, codes = own.lattice(category.column), np.stack([columns[name] for name in category.names], axis=1)
+            assert lattice is not None
+            chances.append(coded_chance(category, lattice.keep, codes))
+        told = [name for name in own.columns if name in columns and name not in own.nullable]
+        found = [(own.lattice(name), columns[name]) for name in told]
+        chances += [redrawn_chance(lattice, released) for lattice, released in found if lattice is not None]
     return min(1.0, SELDOM * len(chances) * min(chances)) if chances else None

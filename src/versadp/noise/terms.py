@@ -90,8 +90,7 @@ class SeparableTerms:
         known = self._inverses.get(id(block))
         if known is None or known[0] is not block:
             lattices = tuple(lattice for name in block.columns if (lattice := block.lattice(name)) is not None)
-            complete = len(lattices) == len(block.columns)
-            known = block, self._inverse(block.columns, lattices) if complete else None
+            known = block, self._inverse(block.columns, lattices) if can_undo((block,)) else None
             self._inverses[id(block)] = known
         return known[1]
 
@@ -133,7 +132,8 @@ def can_undo(blocks: Iterable[Block]) -> bool:
     >>> can_undo([Response(0.4).on(category)]), can_undo([Response(0.0).on(category)])
     (True, False)
     """
-    return all(block.lattice(name) is not None for block in blocks for name in block.columns)
+    found = (block.lattice(name) for block in blocks for name in block.columns)
+    return all(lattice is not None and lattice.is_small for lattice in found)
 
 
 def undo_on_lattices(block: Block, terms: SeparableTerms, released: Array, out: Array | None) -> Array | None:

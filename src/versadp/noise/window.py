@@ -35,8 +35,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from datetime import date
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -47,22 +46,19 @@ from versadp.errors import ParameterError
 from versadp.noise import window_attack as attack
 from versadp.noise import window_inverse as inverse
 from versadp.noise.block import Blanket, Block, Spec
-from versadp.noise.complete import complete_cases, lattices
 from versadp.noise.cost import EVEN, missing_inflation, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
-from versadp.noise.window_design import Size, best_share, best_window, mean_variance
+from versadp.noise.window_design import mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
-from versadp.schema import Bounded, Categorical, Dates
+from versadp.noise.window_sizes import WHOLE_WINDOW, window_sizes
+from versadp.schema import Bounded, Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from versadp.noise.block import Case, Coding, Stratum
-    from versadp.noise.closed import Complex, Products, Waves
-    from versadp.noise.coded import Coded
     from versadp.noise.cost import Decoders, State
     from versadp.noise.distribution_function import Bins
     from versadp.noise.points import How, Points
@@ -71,11 +67,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-WHOLE_WINDOW = "window"  # a missing value has as many outputs as a window
-FINE = 2**12  # lattice points in the window of a number without a step
-MOST = 2**31 - 1
-FINEST = 2**18  # outputs of a column that are written out one by one
-EPSILONS = (1e-4, 30.0)
+MOST = 2**31 - 1  # outputs of a column: places are products of words of 32 bits
+EPSILONS = (1e-4, 30.0)  # of a guarantee: below, next to nothing is kept; above, next to nothing is redrawn
 
 
 @dataclass(frozen=True)
@@ -134,25 +127,13 @@ class Window(Spec):
         levels = {name: column for name, column in columns.items() if isinstance(column, Categorical)}
         if len(numbers) + len(levels) < len(columns):
             raise ParameterError("a window serves numbers and categories", hint="leave public columns out")
-        cells, window = (
-            _whole(what, value, numbers) for what, value in (("cells", self.cells), ("window", self.window))
-        )
-        hiding = [name for name, column in numbers.items() if column.nullable is True]
-        size = Size(len(numbers), len(hiding), math.prod(column.outcomes for column in levels.values()))
-        if numbers and (cells is None or window is None):
-            c = best_window(size, epsilon, delta, shared=self.missing != WHOLE_WINDOW)
-            fine = max(1, round(FINE / c))
-            cells = cells or {name: column.steps or fine for name, column in numbers.items()}
-            window = window or {name: _points(c * cells[name], column) for name, column in numbers.items()}
-        unseen = _unseen(self.missing, hiding, cells or {}, window or {}, partial(best_share, size, epsilon, delta))
+        combinations = math.prod(column.outcomes for column in levels.values())
+        cells, window, missing = window_sizes(self, numbers, combinations, epsilon, delta)
         bounds = {name: (column.lower, column.upper) for name, column in numbers.items()}
         bounds |= {name: (0.0, len(column.levels) - 1.0) for name, column in levels.items()}
-        last = (cells or {}) | {name: len(column.levels) - 1 for name, column in levels.items()}
-        wide = (window or {}) | dict.fromkeys(levels, 1)
+        last = cells | {name: len(column.levels) - 1 for name, column in levels.items()}
+        wide = window | dict.fromkeys(levels, 1)
         nulls = {name: column.nullable for name, column in (numbers | levels).items()}
-        for name, column in numbers.items():
-            if isinstance(column, Dates):
-                _refuse_beyond(name, column, (wide[name] - 1) / 2 * column.width / last[name])
         return WindowBlock(
             tuple(columns),
             tuple(bounds[name] for name in columns),
@@ -162,64 +143,8 @@ class Window(Spec):
             epsilon,
             delta,
             nulls=tuple(nulls[name] for name in columns),
-            unseen=tuple(unseen.get(name, int(nulls[name] is True)) for name in columns),
+            unseen=tuple(missing.get(name, int(nulls[name] is True)) for name in columns),
         )
-
-
-def _refuse_beyond(name: str, column: Dates, reach: float) -> None:
-    """Refuse dates that a window would carry out of the calendar."""
-    first = column.first.toordinal()
-    if first - reach < 1 or first + column.upper + reach > date.max.toordinal():
-        raise ParameterError(
-            f"the window of {name!r} reaches beyond the years 1 to 9999", hint="a narrower window, or nearer bounds"
-        )
-
-
-def _points(wanted: float, column: Bounded) -> int:
-    """Return how many lattice points a window has; an odd number for dates, whose window has a day in its middle."""
-    return max(1, 2 * round((wanted - 1) / 2) + 1 if isinstance(column, Dates) else round(wanted))
-
-
-def _unseen(
-    given: Any,
-    hiding: Collection[str],
-    cells: Mapping[str, int],
-    window: Mapping[str, int],
-    rule: Callable[[float], float],
-) -> dict[str, int]:
-    """Return how many outputs show a missing value of each number in `hiding`.
-
-    As few as its rule says, in the middle of the outputs of numbers: their number is even or odd as that of cells is,
-    unless it is the window's.
-    """
-    if isinstance(given, str) and given != WHOLE_WINDOW:
-        raise ParameterError(f"missing is not {given!r}", hint=f"a whole number per column, or {WHOLE_WINDOW!r}")
-    if given == WHOLE_WINDOW or not (hiding or hasattr(given, "keys")):
-        return {name: window[name] for name in hiding}
-    places = _whole("missing", given, hiding)
-    if places is None:
-        width = math.exp(math.fsum(math.log(window[name] / cells[name]) for name in window) / len(window))
-        wanted = {name: max(1, round(rule(width) * window[name])) for name in hiding}
-        places = {name: min(s + (s + cells[name]) % 2, window[name]) for name, s in wanted.items()}
-    for name, s in places.items():
-        if s > window[name] or (s < window[name] and (s + cells[name]) % 2):
-            raise ParameterError(
-                f"a missing value of {name!r} cannot have {s} places",
-                hint=f"{window[name]}, or fewer that are {'odd' if cells[name] % 2 else 'even'} as its cells are",
-            )
-    return places
-
-
-def _whole(what: str, value: Any, numbers: Collection[str]) -> dict[str, int] | None:
-    """Return one whole number per column, from one for all or a mapping."""
-    if value is None:
-        return None
-    given = value if hasattr(value, "keys") else dict.fromkeys(numbers, value)
-    if set(given) != set(numbers):
-        raise ParameterError(
-            f"{what} must name just the numbers of the block: {', '.join(numbers) or 'there are none'}"
-        )
-    return {name: inputs.whole(f"{what} of {name!r}", given[name], 1) for name in numbers}
 
 
 def _also_missing(unseen: int, window: int) -> str:
@@ -586,52 +511,15 @@ class WindowBlock(Block):
         }
         return replace(self, **some, coin=self.kept)
 
-    def coded(self, codings: Mapping[str, Coding]) -> Coded | None:
-        """Return the block with numbers in place of its categories' levels: all of its columns."""
-        from versadp.noise.coded import Category, Coded
-
-        if not self._is_even:
-            return None
-        chosen = tuple(Category(name, codings[name]) for name in self._categories)
-        return Coded(self.keep, self.numbers_alone, chosen)
-
-    def strata(self, released: Array) -> list[Stratum] | None:
-        """Return the kept and the redrawn part of the inverse on each combination of levels (`window_inverse.py`)."""
-        return inverse.strata(self, released) if self.kept else None
-
-    @property
-    def _categories(self) -> tuple[str, ...]:
-        return tuple(name for name, flag in zip(self.columns, self.category, strict=True) if flag)
-
-    @property
-    def numbers_alone(self) -> WindowBlock | None:
-        """The numbers of the block, with its coin."""
-        rest = set(self.columns) - set(self._categories)
-        return self.part(rest) if rest else None
-
     @property
     def _is_even(self) -> bool:
         """True if something is kept, and every output is the middle of a window: none stands for anything else."""
         return self.kept > 0 and not self.nullable
 
-    def products(self) -> Products | None:
-        """Return the inverse of columns and of products of two (`complete.py`)."""
-        return lattices(self, 1 / self.keep).products() if self._is_even else None
-
-    def waves(self, t: Complex) -> Waves | None:
-        """Return the inverse of waves."""
-        return lattices(self, 1 / self.keep).waves(t) if self._is_even else None
-
-    def cases(self, released: Array) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
-        """Return complete records and others, as far as numbers go: categories are seen through indicators."""
-        if not self.kept or any(self.category):
-            return None
-        return complete_cases(self, released)
-
     def lattice(self, column: str) -> Lattice | None:
         """Return the column's lattice and window, with the coin of the block."""
         j = self.columns.index(column)
-        if not self.kept or self.outputs[j] > FINEST:
+        if not self.kept:
             return None
         m, w = self.last[j], self.window[j]
         return Lattice(self.bounds[j][0], float(self.step[j]), m, w, self.keep, self.unseen[j])

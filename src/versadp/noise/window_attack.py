@@ -1,4 +1,4 @@
-"""How an attacker tells two records apart that were released through a window, and what a window never does.
+"""Attacks on a window: the likelihood ratio of two records, and outputs that a window never gives.
 
 An output is likely under a record if it lies in the record's window, and as likely as any other if it does not, so that
 the log likelihood ratio of two records takes three values. Events and labels are what a faulty window might show.

@@ -1,4 +1,4 @@
-"""How wide a window should be, before any data are seen.
+"""Design of windows: their width, before any data are seen.
 
 In widths, with c the window's width, d numbers in the block and K the number of combinations of its categories' levels,
 
@@ -46,7 +46,7 @@ _MODEL = 4  # columns of the largest model that the rule has in mind
 
 
 class Size(NamedTuple):
-    """How many numbers a window has, in how many of them values may be missing, and combinations of levels."""
+    """Size of a window: its numbers, those that may be missing, and combinations of levels."""
 
     numbers: int
     nullable: int = 0

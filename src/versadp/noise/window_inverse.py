@@ -1,4 +1,4 @@
-"""The inverse of a window written out: signed points of any function, and its parts on the levels of categories.
+"""The inverse of a window written out: signed points of any function.
 
     psi(z) = g(z)/kappa + (1 - 1/kappa) * mean of g over all outputs        (`window.py` has g and its reason)
 
@@ -8,69 +8,20 @@ z = r + q w, g is a sum of 3 + 2q values of v, of which the mean over the first 
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.noise.block import Stratum
-from versadp.noise.complete import hidden_weight, lattices, patterns
 from versadp.noise.points import Points, product
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from versadp.noise.points import How
     from versadp.noise.window import WindowBlock
 
     Array = NDArray[np.float64]
-
-
-def strata(block: WindowBlock, released: Array) -> list[Stratum]:
-    """Return the kept and the redrawn part of the inverse on each combination of levels.
-
-        psi[1{level = l} v](z) = 1{z_c = l} g(z)/kappa + (1 - 1/kappa) (share of l) mean of g over all outputs
-
-    and the same with "no number is missing" in the place of a level (`complete.py`).
-    """
-    seen, numbers = block.seen_places(released), block.numbers_alone
-    kept, drawn = np.full(released.shape[1], 1 / block.keep), np.full(released.shape[1], 1 - 1 / block.keep)
-    flags, each = np.array(block.category, dtype=bool), []
-    for j, (name, m, w, n) in enumerate(zip(block.columns, block.last, block.window, block.outputs, strict=True)):
-        known = ~np.isnan(seen[j])
-        if not flags[j]:
-            kept *= known
-            drawn *= known * ((n - w) / n if block.unseen[j] else 1.0)
-            continue
-        # of each level: who shows it, and which share of the redrawn does
-        shown = [(name, level, seen[j] == level, known / n) for level in range(n)]
-        each.append(shown if known.all() else [*shown, (name, m + 1, ~known, ~known)])
-    alike = [] if numbers is None else list(_alike(numbers, released[~flags]))
-    out = []
-    for combination in itertools.product(*each):
-        levels = {name: level for name, level, _, _ in combination}
-        here = kept * math.prod((flag for _, _, flag, _ in combination), start=1.0)
-        share = drawn * math.prod((part for _, _, _, part in combination), start=1.0)
-        if numbers is None:
-            out.append(Stratum(levels, here + share))
-        elif not each and not block.nullable:
-            out.append(Stratum(levels, np.ones_like(here), numbers))
-        else:
-            out += [Stratum(levels, here * weight, lattices(numbers, 1.0, gone)) for gone, weight in alike]
-            out.append(Stratum(levels, share, lattices(numbers, 0.0)))
-    return out
-
-
-def _alike(numbers: WindowBlock, released: Array) -> Iterator[tuple[tuple[bool, ...], Array]]:
-    """Yield each pattern of missing numbers, and what kept records with it weigh; those that weigh 0 are left out."""
-    which, found, _ = patterns(numbers, released)
-    for number, gone in enumerate(found):
-        weight = hidden_weight(numbers, gone)
-        if weight:
-            yield gone, weight * (which == number)
 
 
 def point_count(block: WindowBlock, how: How) -> int:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.noise.closed import Complex, Products, Waves
+    from versadp.noise.closed import Complex, Factor
     from versadp.noise.cost import Decoders
     from versadp.noise.distribution_function import Bins
     from versadp.noise.units import Units
@@ -135,7 +135,7 @@ class ZeroInflatedBlock(Block):
 
     @property
     def spec(self) -> ZeroInflated:
-        """What it was made from."""
+        """The spec it was made from."""
         return ZeroInflated(dict(zip(self.columns, self.scale, strict=True)), self.exact_rate)
 
     @property
@@ -352,16 +352,9 @@ class ZeroInflatedBlock(Block):
         bounds = (np.array(self.lower), np.array(self.upper))
         return Units(self.columns, centre, self.sigma, lower, upper, bounds, self.step, self.exact_rate)
 
-    def products(self) -> Products:
-        """Return the inverse of products: noise has mean 0 and covariance `(1 - r) Sigma`."""
-        from versadp.noise.closed import Products
-
-        middle = np.add(self.lower, self.upper) / 2
-        return Products(middle, 1.0, np.diag((self.exact_rate - 1) * self.sigma**2))
-
-    def waves(self, t: Complex) -> Waves:
-        """Return the inverse of waves: `1/(r + (1 - r)/(1 + q))`, `q = t'Sigma t/2`, is what noise divides them by."""
-        from versadp.noise.closed import Factor, Waves
+    def gain(self, t: Complex) -> Factor:
+        """Return `1/(r + (1 - r)/(1 + q))`, `q = t'Sigma t/2`: what noise divides waves by."""
+        from versadp.noise.closed import Factor
 
         rate, slope, bend = self.exact_rate, t * self.sigma**2, np.diag(self.sigma**2)
         q = (t * slope).sum(axis=1) / 2
@@ -374,8 +367,7 @@ class ZeroInflatedBlock(Block):
         first, second = (1 - rate) / low**2, -2 * rate * (1 - rate) / low**3
         outer = slope[:, :, None] * slope[:, None, :]
         by_t = second[:, None, None] * outer + first[:, None, None] * bend
-        gain = Factor((1 + q) / low, first[:, None] * slope, by_t)
-        return Waves(gain, Factor(0 * gain.value, 0 * gain.first, 0 * gain.second))
+        return Factor((1 + q) / low, first[:, None] * slope, by_t)
 
     def second(self, released: Array, rng: np.random.Generator) -> Array:
         """Return the second randomisation `X1 + S`, S symmetric Laplace with covariance `exact_rate * Sigma`.

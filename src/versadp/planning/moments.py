@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.noise.cases import whole
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -93,9 +95,10 @@ class _Layout:
         self.states: list[tuple[State, ...]] = []
         self.places: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         for b, block in enumerate(blocks):
-            inverse, states = block.products(), block.states()
-            assert inverse is not None
+            found, states = whole(block), block.states()
+            assert found is not None
             assert states is not None
+            inverse = found.products()
             here = np.array([j for j, name in enumerate(names) if name in block.columns], dtype=np.int64)
             there = np.array([block.columns.index(names[j] or "") for j in here], dtype=np.int64)
             self.centre[here], own[here], block_of[here] = inverse.centre[there], inverse.weight, b

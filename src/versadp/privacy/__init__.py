@@ -1,4 +1,4 @@
-"""What noise guarantees: profiles, their composition, and solving for a shift. Numbers, not mechanisms.
+"""Guarantees of noise as numbers: profiles, their composition, and solving for a parameter.
 
 >>> from versadp import privacy
 >>> p = privacy.zero_inflated(privacy.symmetric_laplace(dim=6, shift=0.5), exact_rate=0.05)

@@ -79,7 +79,7 @@ def _like(given: ArrayLike, values: Array) -> Any:
 
 
 class PrivacyProfile(ABC):
-    """What an attacker can and cannot learn; immutable; made by the functions of `versadp.privacy`.
+    """Privacy profile: bounds on what an attacker can learn; immutable; made by the functions of `versadp.privacy`.
 
     Neighbours differ in one record (replace one; the number of records is public) and share all public columns.
     Every number is rounded toward less privacy: the truth is never worse than what is reported.
@@ -123,12 +123,12 @@ class PrivacyProfile(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know about how the numbers were made, such as a bound used in place of a curve."""
+        """Remarks on how the numbers were made, such as a bound used in place of a curve."""
         return ()
 
     @property
     def neighbours(self) -> str:
-        """What two data sets differ in that the guarantee is about, in words."""
+        """Difference between two neighbouring data sets, in words."""
         return "one record (replace one)"
 
     @property

@@ -1,4 +1,4 @@
-"""What a guarantee is to meet: (epsilon, delta); an attacker's `advantage`; a miss rate `beta` at `alpha`."""
+"""Targets of a guarantee: (epsilon, delta); an attacker's `advantage`; a miss rate `beta` at `alpha`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be met, for which unit, and by a shuffle of how many records, if that is said; made by `target`.
+    """Target, its unit and the number of shuffled records, if these are given; made by `target`.
 
     Examples
     --------

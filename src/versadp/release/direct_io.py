@@ -28,7 +28,7 @@ _STRAIGHT = getattr(os, "O_DIRECT", 0)
 
 
 class Contents(NamedTuple):
-    """What is known of a file when its last byte was written."""
+    """Size and digest of a file that has been written."""
 
     size: int
     sha256: str
@@ -78,7 +78,7 @@ class Writer:
 
     @property
     def contents(self) -> Contents:
-        """What was written."""
+        """Size and digest of what was written."""
         return Contents(self._size, self._digest.hexdigest())
 
     def _flush(self) -> None:
@@ -104,7 +104,7 @@ class Writer:
 
 
 def pages(size: int) -> int:
-    """Return how many bytes whole pages take that hold so many.
+    """Return the size of the whole pages that hold `size` bytes.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Rooms:
 
     @contextmanager
     def of(self, size: int) -> Iterator[memoryview]:
-        """Lend a room of at least this size; nobody may look at it afterwards."""
+        """Lend a buffer of at least this size; it must not be read after it is given back."""
         try:
             room = self._free.pop()
         except IndexError:

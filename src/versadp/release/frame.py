@@ -37,7 +37,7 @@ class Frame:
 
     @property
     def travels(self) -> bool:
-        """Whether handles can be read elsewhere."""
+        """True if handles can be read elsewhere."""
         return False
 
     @property

@@ -116,7 +116,7 @@ class Mechanism:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where each block's columns and words stand."""
+        """Places of each block's columns and words."""
         from versadp.release.path.noised import Layout
 
         return Layout(self._blocks, fused=self._version < 4)
@@ -130,7 +130,7 @@ class Mechanism:
 
     @property
     def target(self) -> Target | None:
-        """What it was calibrated for, if it was."""
+        """Target that it was calibrated for, if it was."""
         return self._target
 
     @property
@@ -505,7 +505,7 @@ def _without_derived(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(found: Any, expected: Any) -> bool:
-    """Return True if two JSON values are equal, whole numbers and text told apart from others."""
+    """Return True if two JSON values are equal in type and value."""
     return json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 

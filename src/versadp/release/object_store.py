@@ -117,7 +117,7 @@ class Stored:
         return pa.PythonFile(_Pieces(self), mode="r")
 
     def read(self, most: int) -> bytes:
-        """Return the whole object, of at most so many bytes; more, or none, is an OSError."""
+        """Return the whole object; more bytes than `most`, or no object, is an OSError."""
         with self.open() as file:
             if file.size() > most:
                 raise OSError(f"more than {most} bytes")
@@ -142,7 +142,7 @@ class _Pieces:
         self._size = int(self._file.size())
 
     def read(self, count: int = -1) -> bytes:
-        """Return so many bytes from where it stands, or what is left."""
+        """Return `count` bytes from where it stands, or what is left."""
         left = self._size - self._at
         wanted = left if count is None or count < 0 else min(count, left)
         pieces = []

@@ -151,7 +151,7 @@ class Release:
 
     @property
     def on_disk(self) -> bool:
-        """Whether its handles can be read by whoever sees its folder; else its records are in memory."""
+        """True if its handles can be read wherever its folder is seen; else its records are in memory."""
         return self._source.travels
 
     @property
@@ -253,7 +253,7 @@ class Release:
 
     @property
     def metadata(self) -> Metadata:
-        """What the publisher says about the release."""
+        """Metadata that the publisher gave."""
         from versadp.release.folder.metadata import NOTHING_SAID
 
         return NOTHING_SAID if self.manifest is None else self.manifest.metadata

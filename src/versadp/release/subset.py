@@ -60,12 +60,12 @@ class Selected:
 
     @property
     def travels(self) -> bool:
-        """Whether handles can be read elsewhere."""
+        """True if handles can be read elsewhere."""
         return self.release.on_disk
 
     @property
     def where(self) -> str:
-        """Where they are."""
+        """Place of the records."""
         return "a part of a release"
 
     @property

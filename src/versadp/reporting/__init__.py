@@ -1,4 +1,4 @@
-"""What people look at and send on: pages that need no network, made from a release or from a schema.
+"""Pages to look at and send on: they need no network, made from a release or from a schema.
 
     report      a release: what it promises, what the noise does, what it tells, and code to go on with
     planner     a schema: sliders over what every level of privacy would mean, before anything is released

@@ -85,7 +85,7 @@ class Coefficients:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the page says of the model: formula, loss, coefficients and what is assumed."""
+        """Facts of the model on the page: formula, loss, coefficients and what is assumed."""
         return {
             "formula": self.formula,
             "loss": self.people.loss.name,

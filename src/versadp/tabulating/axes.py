@@ -181,7 +181,7 @@ def _axis(
     declared = release.mechanism.schema.columns[name]
     public = not isinstance(declared, Bounded | Categorical)
     number = isinstance(declared, Bounded) or (public and is_measured(release, name))
-    absent = missing and (public or bool(getattr(declared, "nullable", False)))
+    absent = missing and bool(getattr(declared, "nullable", False))  # public values are never missing
     more = (MISSING,) if absent else ()
     if edges is not None and not number:
         raise ParameterError(f"{name!r} is no number and has no bins", hint="its levels are those of the table")

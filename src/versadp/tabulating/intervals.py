@@ -42,8 +42,8 @@ def share_intervals(
     Examples
     --------
     >>> p, one = np.array([0.0]), np.array([1.0])
-    >>> share_intervals((p, one), (p, p, one), (one, one), 100, 1.96).round(4)  # Wilson's, of 0 in 100
-    array([[-0.   ,  0.037]])
+    >>> share_intervals((p, one), (p, p, one), (one, one), 100, 1.96).round(3) + 0.0  # Wilson's, of 0 in 100
+    array([[0.   , 0.037]])
     """
     (pk, pm), (ekk, ekm, emm), (own, both) = means, second, slopes
     if not rows:

@@ -103,7 +103,8 @@ def rounded_pair(value: float, error: float) -> tuple[str, str]:
     (('1,235', '130'), ('0.1235', '0.0012'), ('12', '0'))
     """
     if not error > 1e-9 * abs(value):
-        return brief(value), "0"
+        whole = abs(value) >= 1000 and abs(value - round(value)) < 1e-6
+        return f"{value:,.0f}" if whole else brief(value), "0"
     if not np.isfinite(error):
         return brief(value), brief(error)
     digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))

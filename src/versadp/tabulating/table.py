@@ -85,10 +85,12 @@ def table(
     >>> schema = vdp.Schema({"age": vdp.Bounded(18, 90, step=1), "region": vdp.Categorical(["north", "south"])})
     >>> release = vdp.calibrate(schema, epsilon=8).release(pd.DataFrame({"age": age, "region": region}))
     >>> found = vdp.table(release, "region", "age", bins={"age": [18, 30, 50, 90]})
-    >>> found.cell("north", "[18, 30)").count.low < ((age < 30) & (region == "north")).sum() + 300
+    >>> young = found.cell("north", "[18, 30)").count
+    >>> bool(abs(young.value - ((age < 30) & (region == "north")).sum()) < 6 * young.error)
     True
-    >>> found.cell("north", "total").share.value + found.cell("south", "total").share.value
-    1.0...
+    >>> shares = [found.cell(name, "total").share.value for name in ("north", "south")]
+    >>> round(sum(shares), 9)
+    1.0
     """
     opened = as_release(release)
     check_level(level)

@@ -1,4 +1,4 @@
-r"""How likely a random direction points close to an axis, as a Mills ratio that cannot underflow.
+r"""Probability that a random direction points close to an axis, as a Mills ratio that cannot underflow.
 
 For a uniform direction in `R^d` let t be its cosine with a fixed axis, ``a = (d - 1)/2``. Then
 

@@ -148,12 +148,12 @@ class Terms:
 
     @cached_property
     def uneven(self) -> bool:
-        """Whether single terms are large beside the spread, so that the bound at single nodes may be far too large."""
+        """True if single terms are large beside the spread, so that the bound at single nodes may be far too large."""
         return not float(np.max(self.x0 - self.x1)) <= _LARGE * self.spread
 
     @cached_property
     def _ends_high(self) -> bool:
-        """Whether delta is not yet nothing at the last node but one: bounds may rise before they fall to 0."""
+        """True if delta is not yet negligible at the last node but one: bounds may rise before they fall to 0."""
         nodes, known = self._grid
         if len(nodes) > len(_OUT):  # the last node but one is as far out as any, where delta is below 1e-18
             return False
@@ -161,7 +161,7 @@ class Terms:
         return bool(known[-2] > _NOTHING)
 
     def _bound(self, node: float, smears: float = 1.0) -> float:
-        """Return the bound at one node, smeared so many times as much."""
+        """Return the bound at one node, its smear multiplied by `smears`."""
         found = _Contour(self, 1 + node, smears).sum()
         return found if found <= 1 else 1.0  # what is no number protects nothing
 

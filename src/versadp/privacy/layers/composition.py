@@ -85,7 +85,7 @@ def up_any(value: float) -> float:
 
 @dataclass
 class _Parts:
-    """What a list of profiles comes apart into."""
+    """Parts of a list of profiles by how they compose."""
 
     exact_rate: float = 0.0
     tv: float = 0.0

@@ -94,7 +94,7 @@ class Group(Layer):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the base notes, and that this is a bound."""
+        """Notes of the base, and that this is a bound."""
         bound = f"an upper bound, the trade-off function of a row applied {self.k:,} times"
         return (*self.base.notes, f"a person has up to {self.k:,} rows: {bound}")
 

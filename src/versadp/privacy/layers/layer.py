@@ -35,7 +35,7 @@ class Layer(PrivacyProfile):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the base notes."""
+        """Notes of the base."""
         return self.base.notes
 
     @property

@@ -205,7 +205,7 @@ class Convolved(PrivacyProfile):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the members note, and how tight the bound is."""
+        """Notes of the members, and how tight the bound is."""
         inherited = tuple(dict.fromkeys(note for p in self.members_of_grid for note in p.notes))
         return (*inherited, f"composed on a mesh of {self.mesh:.2g}: delta is too large by at most {self.excess:.1g}")
 
@@ -281,7 +281,7 @@ def convolve(profiles: tuple[PrivacyProfile, ...], points: int | None = None) ->
 
 
 def _quadrature(profile: PrivacyProfile) -> bool:
-    """Whether a profile comes with the error of a quadrature, below 1e-9."""
+    """Return True if a profile comes with the error of a quadrature, below 1e-9."""
     return getattr(profile, "dim", 1) > 1
 
 

@@ -72,7 +72,7 @@ class Shuffled(PrivacyProfile):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What has to be so for the others to hide a record."""
+        """Conditions under which the others hide a record."""
         return (
             f"holds if the order tells nothing, and of people with equal public values there are at least {self.n:,}",
         )

@@ -42,7 +42,7 @@ class WithSlack(Layer):
 
     @cached_property
     def _relative(self) -> bool:
-        """Whether the share that is lost helps: before the plain form has fallen as far as it does."""
+        """True if the share that is lost helps: before the plain form has fallen as far as it does."""
         if self.lost == 1:
             return False
         dear = max(float(np.log(max(self.far / ((1 - self.lost) * self.tv), 1.0))), 0.0)
@@ -66,12 +66,12 @@ class WithSlack(Layer):
 
     @cached_property
     def _turn(self) -> float:
-        """Where the first form ends."""
+        """Epsilon at which the first form ends."""
         return self._least(0.0)
 
     @cached_property
     def _end(self) -> float:
-        """Where the second begins."""
+        """Epsilon at which the second begins."""
         return max(self._least(self._loss), self._turn + self._loss)
 
     @property
@@ -87,17 +87,17 @@ class WithSlack(Layer):
 
     @property
     def delta_floor(self) -> float:
-        """What the bound falls to."""
+        """Limit of the bound."""
         return float(up(self.base.delta_floor + self.tv + self.far, 2)) if self._relative else self._before
 
     @property
     def pure_epsilon(self) -> float:
-        """Where the bound reaches its floor."""
+        """Epsilon at which the bound reaches its floor."""
         return (self.base.pure_epsilon + self._loss) * (1 + ULP) if self._relative else self._turn
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the base notes, and the error that is charged."""
+        """Notes of the base, and the error that is charged."""
         of_it = "" if self.lost == 1 else f", at most {self.lost:.2g} of any likely outcome,"
         return (*self.base.notes, f"a total variation error of {self.tv:.3g} of the sampler{of_it} is charged")
 

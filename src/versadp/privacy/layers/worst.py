@@ -34,12 +34,12 @@ class Worst(PrivacyProfile):
 
     @property
     def pure_epsilon(self) -> float:
-        """Where all members have reached their floors."""
+        """Epsilon at which all members have reached their floors."""
         return max(p.pure_epsilon for p in self.members)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What any member notes."""
+        """Notes of all members."""
         return tuple(dict.fromkeys(note for p in self.members for note in p.notes))
 
     @property

@@ -128,7 +128,7 @@ class _QuickRoom:
         return found - self.beta
 
     def is_off(self, profile: PrivacyProfile, tolerance: float) -> bool:
-        """Whether a fresh look at a profile finds anything else."""
+        """Return True if a profile evaluated anew gives something else."""
         before = self(profile)
         self.start = self.start[0], np.nan
         return abs(self(profile) - before) > 0.1 * tolerance

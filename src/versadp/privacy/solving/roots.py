@@ -1,4 +1,4 @@
-"""Where a decreasing function crosses zero: many brackets at once, both ends kept.
+"""Roots of decreasing functions: many brackets at once, both ends kept.
 
 The ITP method (Oliveira and Takahashi): interpolate, truncate toward the middle, project into the range that keeps
 bisection's worst case. Both ends of the bracket are returned, because callers want the end on the safe side.

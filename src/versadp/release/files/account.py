@@ -1,4 +1,4 @@
-"""What the ledger of a population says: its releases, and what one person was charged by all of them at the most."""
+"""Account of a population: its releases, and the most that one person was charged by all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Account:
-    """What a ledger says.
+    """Contents of a ledger.
 
     Attributes
     ----------

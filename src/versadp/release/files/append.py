@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Appended:
-    """What became of the people in a file.
+    """Result of an append: what became of the people in the file.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ def _guarantee(state: State, history: History) -> str:
 
 
 def _move(state: State, scratch: Path, place: Path, intake: Intake) -> None:
-    """Move parts into the release, then the manifest that names them; whoever comes after a crash goes on.
+    """Move parts into the release, then the manifest that names them; after a crash the next run goes on.
 
     The signature of a release that is signed comes first: it fits the manifest that is there and the one that comes.
     """

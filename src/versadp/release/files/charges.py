@@ -1,4 +1,4 @@
-"""What a release costs a person, in whole numbers, rounded up.
+"""Charges of a release per person, in whole numbers, rounded up.
 
 A charge is a pair (epsilon in units of 1e-6, delta in units of 1e-12) that the mechanism keeps for a whole
 record. Charges of one person add up, which is the plain composition of such pairs: an upper bound, and one that no

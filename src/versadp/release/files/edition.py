@@ -66,7 +66,7 @@ def check_edition(mechanism: Mechanism, again: str) -> None:
 
 @dataclass(frozen=True)
 class Terms:
-    """How an edition is made, see `release_file`; what it charges one person is in the units of `charges.py`.
+    """Options of an edition, see `release_file`; what it charges one person is in the units of `charges.py`.
 
     Without metadata an edition says what the one before it said, with its own date; it is signed if that one is.
     """
@@ -84,7 +84,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the next edition goes: its folder, what it follows, and what was begun of it."""
+    """Place of the next edition: its folder, the edition before it, and what was begun of it."""
 
     folder: Path
     number: int
@@ -231,7 +231,7 @@ def _refuse_missing(state: State, place: Place, feed: Feed, mechanism: Mechanism
 
 
 def _people(state: State, history: History, feed: Feed, mechanism: Mechanism) -> Iterator[Rows]:
-    """Yield who is in a file, with digests as a release of the ledger has them."""
+    """Yield the people of a file, with digests as a release of the ledger has them."""
     before = exposure_before(state.ledger)
     screen = Screen(mechanism, state.digest_key, history.name, history.begin.charge, before, None, "charge")
     for batch, _ in feed.source.batches(feed.batch_rows):

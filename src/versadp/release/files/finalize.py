@@ -14,7 +14,7 @@ from versadp.release.ledger.state import State
 
 
 def finalize(out: str | Path, *, state: str | Path | None = None) -> None:
-    """Destroy the keys of a release, one per edition, after which nothing can be added and nobody can redo its noise.
+    """Destroy the keys of a release, one per edition: nothing can be added, and its noise cannot be drawn again.
 
     A state folder that serves this release only loses the key of its ledger too: its digests then mean nothing. One
     that was named with `state` keeps it, so that people are still recognised.

@@ -1,4 +1,4 @@
-"""Whether the first line of a text file has the names of its columns, or is a person's record.
+"""Detection of headers: the first line of a text file has the names of its columns, or is a person's record.
 
 A name is told from a value by its kind. Firm evidence of a header is one column whose name is a word while all values
 below it are numbers, dates or addresses. Without it a first line is doubted if one of its cells is spelled like a value

@@ -68,7 +68,7 @@ class Feed:
             )
 
     def keeping(self, keep_rows: int | None, mechanism: Mechanism, state: State, history: History) -> Feed:
-        """Return the feed with at most so many rows of each person, which the key of the release chooses."""
+        """Return the feed with a limited number of rows per person, which the key of the release chooses."""
         if keep_rows is None:
             return self
         key = state.key(history.name, history.begin.check)
@@ -99,12 +99,12 @@ class Run:
 
     @property
     def order(self) -> Order:
-        """How the records of the release are ordered, with those of this intake."""
+        """Order of the records of the release, with those of this intake."""
         return Order(tuple(batch.alike or 0 for batch in self.batches)) if self.is_sorted else KEPT
 
     @property
     def batches(self) -> tuple[Batch, ...]:
-        """Who was released together, up to this intake."""
+        """Batches of people who were released together, up to this intake."""
         done = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
         return tuple(
             Batch(sum(file.rows for file in intake.files), len(intake.files), intake.alike, intake.weaker)
@@ -113,7 +113,7 @@ class Run:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether records are sorted by their hashes."""
+        """True if records are sorted by their hashes."""
         return self.history.is_sorted
 
     def make(self, scratch: Path, *, empty: bool) -> None:
@@ -137,7 +137,7 @@ class Run:
             raise changed()
 
     def parts(self, scratch: Path, engine: Engine, *, empty: bool, frozen: bool = False) -> int:
-        """Make all parts, or runs, that are not there yet, or with `frozen` check that all are; count who is alike."""
+        """Make all parts, or runs, that are not there yet, or with `frozen` check that all are; count records alike."""
         job = self._job(scratch, frozen=frozen)
         if not frozen:
             self._make_scratch(scratch)
@@ -159,7 +159,7 @@ class Run:
         return alike.smallest(rows)
 
     def _made(self, job: Job, engine: Engine, *, empty: bool) -> Iterator[Made]:
-        """Yield all parts as they are made: by whoever reads the input itself, or here.
+        """Yield all parts as they are made: by workers that read the input themselves, or here.
 
         People with an id are looked up here, where the ledger is, and so they are read and noised here.
         """
@@ -189,7 +189,7 @@ class Run:
         self.state.ledger.add(Sort(self.name, self.number, alike, weaker or None))
 
     def _is_weaker(self, alike: int) -> bool:
-        """Return whether people are added who are protected less than the others; refuse if nobody accepted that."""
+        """Return whether people are added who are protected less than the others; refuse if that was not accepted."""
         before = self.history.order
         if not before.alike:
             Order((alike,)).check(self.mechanism)

@@ -1,4 +1,4 @@
-"""An intent in the ledger: a release or an append is begun, or given up before anybody has seen anything of it."""
+"""An intent in the ledger: a release or an append is begun, or given up before any of it was seen."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def begin_append(state: State, name: str, charge: tuple[int, int] | None = None,
 
 
 def give_up_unseen(state: State) -> None:
-    """Give up whatever a crash left before anybody saw it: one release after the other, and none blocks another.
+    """Give up releases that a crash left unseen, one after the other, so that none blocks another.
 
     Whoever is in an unfinished intake is not all in the ledger, so nothing may be begun beside it. Its command, run
     again, begins anew. What was announced is in the ledger as a whole, and stays.

@@ -1,4 +1,4 @@
-"""A source with at most so many rows of each person: the key chooses which (`release/path/rows.py`).
+"""A source with a limited number of rows per person: the key chooses which (`release/path/rows.py`).
 
 The source is read twice: once to draw for every row, and then without the rows that are left out. What was drawn stands
 in the state folder if it is too much for memory, and tells nothing without the key.
@@ -45,7 +45,7 @@ class KeptRows:
 
     @property
     def columns(self) -> pa.Schema:
-        """What every batch has."""
+        """Columns of every batch."""
         return self.source.columns
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:

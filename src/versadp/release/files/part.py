@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """What all parts of an intake have in common.
+    """Facts that all parts of an intake have in common.
 
     `offset` is the number of parts that the release has already, `known` what the ledger says about those that an
     earlier process made of this intake. A frozen job writes nothing: it holds records against a release that is

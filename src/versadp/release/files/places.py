@@ -1,4 +1,4 @@
-"""Where a release, what is unfinished of it and its secrets lie; and which release of the ledger lies at a place."""
+"""Places of a release, of its unfinished files and of its secrets; and the release of the ledger at a place."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def sql(query: str, database: str | Path = ":memory:") -> Query:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a query gives, as a source of a release; made by `open_query`."""
+    """Rows of a query, as a source of a release; made by `open_query`."""
 
     query: Query
     columns: pa.Schema

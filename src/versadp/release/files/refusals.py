@@ -35,7 +35,7 @@ def refuse_strangers(exposure: Exposure, column: str | None, again: str) -> None
 
 
 def refuse_spent(exposure: Exposure, budget: tuple[int, int] | None, charge: tuple[int, int], again: str) -> None:
-    """Refuse a release without an id column if anybody who may be in it would be charged more than the budget."""
+    """Refuse a release without an id column if a person who may be in it would be charged more than the budget."""
     if budget is None:
         return
     most = (0, 0) if again == VOUCHED else exposure.most()

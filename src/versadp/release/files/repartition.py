@@ -100,7 +100,7 @@ class Screen:
         )
 
     def __call__(self, batches: Iterable[tuple[pa.RecordBatch, float]], engine: Engine) -> Iterator[Screened]:
-        """Yield who is to be released, with their rows for the ledger; raise at the end if anybody cannot be."""
+        """Yield the people to be released, with their rows for the ledger; raise at the end if some cannot be."""
         column = self.mechanism.schema.id
         assert column is not None
         most, known_before = self.mechanism.schema.rows_per_person, self.before.known(column)
@@ -171,7 +171,7 @@ def _refuse(refused: int, spent: int) -> None:
 
 
 def unscreened(batches: Iterable[tuple[pa.RecordBatch, float]]) -> Iterator[Screened]:
-    """Yield all records: without an id there is nobody to look up."""
+    """Yield all records: without an id there are no people to look up."""
     for batch, share in batches:
         yield batch, None, share
 

@@ -95,7 +95,7 @@ def _with_hashes(columns: list[pa.ChunkedArray]) -> pa.Table:
 
 
 class Index(NamedTuple):
-    """What is remembered of a run: its columns, the first hash of each batch, and where batches begin and end."""
+    """Index of a run: its columns, the first hash of each batch, and where batches begin and end."""
 
     columns: pa.Schema
     starts: Hashes
@@ -135,7 +135,7 @@ class Neighbours(NamedTuple):
 
     @property
     def room(self) -> int:
-        """How much memory they are read into."""
+        """Memory that they are read into."""
         low, high = around(self.places[0], self.places[-1])
         return high - low
 

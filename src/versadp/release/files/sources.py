@@ -41,12 +41,12 @@ class Source(Protocol):
 
     @property
     def columns(self) -> pa.Schema:
-        """What every batch has."""
+        """Columns of every batch."""
         ...
 
     @property
     def rows(self) -> int | None:
-        """How many records there are, if that is known before."""
+        """Number of records, if it is known before they are read."""
         ...
 
     def batches(self, rows: int = ...) -> Iterator[tuple[pa.RecordBatch, float]]:
@@ -82,7 +82,7 @@ class InputFiles:
 
     @property
     def has_places(self) -> bool:
-        """Whether rows can be read by their numbers."""
+        """True if rows can be read by their numbers."""
         return self.kind == "Parquet"
 
     def counts(self) -> list[int]:
@@ -177,12 +177,12 @@ class HeldToItsWord:
 
     @property
     def columns(self) -> pa.Schema:
-        """What every batch has."""
+        """Columns of every batch."""
         return self.source.columns
 
     @property
     def rows(self) -> int | None:
-        """How many records there are, if that is known before."""
+        """Number of records, if it is known before they are read."""
         return self.source.rows
 
     def batches(self, rows: int = BATCH_ROWS) -> Iterator[tuple[pa.RecordBatch, float]]:

@@ -1,4 +1,4 @@
-"""What is wrong with the first records of a text file: all problems at once, and no value.
+"""Problems of the first records of a text file: all at once, and without values.
 
 Arrow stops at the first column that it cannot read as the schema says. Here such columns are read as text, one after
 the other, and the table is then held against the schema, which names every problem of every column.

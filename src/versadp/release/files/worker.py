@@ -65,7 +65,7 @@ def stretches(counts: list[int], rows: int, known: Mapping[int, Part], *, empty:
 
 @dataclass(frozen=True)
 class Errand:
-    """What whoever makes parts of an intake is told: all of a `Job` but its secrets, and where these are.
+    """Errand of a worker that makes parts: all of a `Job` but its secrets, and the path of these.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where the editions of a release lie, and how they hold one another.
+"""Folders of a release's editions, and how they hold one another.
 
 The first edition lies in the release folder itself, edition k in `edition-000k` below it. Each appears in one step, a
 whole folder on disk and by its manifest in a store, so the newest is the last whose manifest is there: nothing is

@@ -152,7 +152,7 @@ class Edition:
 
 
 def composed(own: PrivacyProfile, earlier: Sequence[Edition], unit: str | None) -> PrivacyProfile:
-    """Return what an edition and all earlier ones guarantee together to somebody who is in all of them."""
+    """Return the composed guarantee of an edition and all earlier ones, for a person in all of them."""
     from versadp.privacy import compose
 
     return compose(own, *(edition.privacy(unit) for edition in earlier)) if earlier else own

@@ -97,12 +97,12 @@ class Folder:
     ahead: bool = field(default=False, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as a name: whoever works on it reads the manifest, once, and refuses another than this."""
+        """Travel as a name: a worker reads the manifest, once, and refuses another than this."""
         return _reopened, (self.shelf, self.manifest.digest, self._opening)
 
     @property
     def mechanism(self) -> Mechanism:
-        """What made the noise."""
+        """Mechanism that made the noise."""
         return self.manifest.mechanism
 
     @property
@@ -131,12 +131,12 @@ class Folder:
 
     @property
     def travels(self) -> bool:
-        """Whether handles can be read elsewhere: wherever the folder can be seen."""
+        """True if handles can be read elsewhere: wherever the folder can be seen."""
         return True
 
     @property
     def where(self) -> str:
-        """Where the records are."""
+        """Place of the records."""
         return self.shelf.where
 
     @cached_property

@@ -38,7 +38,7 @@ _OWN_FIELDS = {1: {"grid"}, 2: {"order"}, 3: {"order"}, 4: {"metadata", "edition
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is said about a release; `Manifest.of` makes one, `read_manifest` reads one and checks it.
+    """Manifest of a release; `Manifest.of` makes one, `read_manifest` reads one and checks it.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ _CONTROL = re.compile(
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a publisher says about a release beside its guarantee.
+    """Metadata that a publisher gives beside the guarantee.
 
     Parameters
     ----------

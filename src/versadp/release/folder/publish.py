@@ -69,7 +69,7 @@ def _put_signature(target: Stored, signature: bytes | None) -> None:
 
 
 def _there(target: Stored) -> Manifest | None:
-    """Return the manifest that is there already; what cannot be read as one is in nobody's way but its owner's."""
+    """Return the manifest that is there already; what cannot be read as one counts as none."""
     try:
         return parse_manifest(InStore(target).manifest())
     except FileNotFoundError:

@@ -31,7 +31,7 @@ _HEX = re.compile(r"[0-9a-f]{128}")
 
 @dataclass(frozen=True)
 class Signature:
-    """What a signature file says.
+    """Contents of a signature file.
 
     Attributes
     ----------

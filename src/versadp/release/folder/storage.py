@@ -1,4 +1,4 @@
-"""Where the files of a release lie: in a folder of this machine, or in a store.
+"""Storage of a release's files: a folder of this machine, or a store.
 
 Whoever reads a release does not trust where it lies. A part in a store is fetched whole, since its digest is one of all
 its bytes, into a private folder of this process; it is used from there, once the digest is right, and not fetched again
@@ -38,7 +38,7 @@ _room = Lock()
 
 
 class Shelf(Protocol):
-    """What a release asks of where it lies."""
+    """Operations that a release needs of its storage."""
 
     where: str
     slow: bool
@@ -186,7 +186,7 @@ def _copies() -> tempfile.TemporaryDirectory[str]:
 
 
 def _make_room(size: int) -> None:
-    """Remove the copies that were not used for longest, until one more has room; who reads one goes on reading."""
+    """Remove the least recently used copies until one more has room; open readers go on reading."""
     if size > KEPT_BYTES:
         raise ReleaseError(
             f"a part of {size // 2**20} MiB is larger than what is kept of a store", hint="copy the release here first"

@@ -1,1 +1,1 @@
-"""What was released to whom, and what it cost."""
+"""The ledger: releases, their people and their charges."""

@@ -24,7 +24,7 @@ def connect(path: Path, *, timeout: float | None = None) -> sqlite3.Connection:
 
 
 def mentions(path: Path, text: str) -> bool:
-    """Return whether an entry of the ledger at a path holds this text; nothing is proved, and nobody has to wait."""
+    """Return whether an entry of the ledger at a path holds this text, without checks and without a lock."""
     try:
         database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
     except sqlite3.Error:
@@ -39,7 +39,7 @@ def mentions(path: Path, text: str) -> bool:
 
 
 class Transaction:
-    """`BEGIN IMMEDIATE`: whoever is inside is the only writer."""
+    """`BEGIN IMMEDIATE`: the process inside is the only writer."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What stands in a ledger: one class a kind of entry.
+"""Entries of a ledger: one class per kind.
 
     create     the state folder was made
     begin      a release was begun (`Begin`), or records are being appended to one (`Append`)
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """What all entries have in common: a kind, and fields that are written and read alike."""
+    """Base of all entries: a kind, and fields that are written and read alike."""
 
     kind: ClassVar[str]
 
@@ -131,7 +131,7 @@ class Begin(ReleaseEntry):
 
     @property
     def names_people(self) -> bool:
-        """Whether the release has an id column, by which people are recognised."""
+        """True if the release has an id column, by which people are recognised."""
         return self.noise.schema.id is not None
 
 
@@ -161,7 +161,7 @@ class Append(IntakeEntry):
 
 @dataclass(frozen=True)
 class Part(IntakeEntry):
-    """A part of an intake was made: keyed digests of what was read and of who is in it, and what was written."""
+    """A part of an intake was made: keyed digests of what was read and of its people, and what was written."""
 
     kind = "part"
     number: int
@@ -173,7 +173,7 @@ class Part(IntakeEntry):
 
 @dataclass(frozen=True)
 class Sort(IntakeEntry):
-    """All runs of an intake are made; its smallest group of records with equal public values has so many.
+    """All runs of an intake are made; `alike` is the size of its smallest group with equal public values.
 
     It is `weaker` (True, or left out) if its provider accepted that it guarantees less than the release was made for.
     """
@@ -209,7 +209,7 @@ class Done(IntakeEntry):
 
 @dataclass(frozen=True)
 class Abandon(IntakeEntry):
-    """An intake was given up: nothing of it was ever seen, and nobody is charged."""
+    """An intake was given up: nothing of it was ever seen, and no person is charged."""
 
     kind = "abandon"
 

@@ -1,4 +1,4 @@
-"""What a person was charged already, at the most, by all that the ledger knows: one rule for every sequence of intakes.
+"""The most that a person may have been charged by all that the ledger knows: one rule for every sequence of intakes.
 
     charge(p) = own(p) + max over starts t before p's first intake of
                 [ charge of t + blind charges after t + over other id columns: the most of anybody first seen after t ]
@@ -45,7 +45,7 @@ class Charged:
 
 
 class Exposure:
-    """What was charged by all intakes up to some entry of a ledger.
+    """Charges of all intakes up to some entry of a ledger.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Exposure:
         return self._people.get(column, People())
 
     def strange(self, column: str | None) -> int:
-        """Return how many intakes may hold anybody, as far as ids in this column can tell."""
+        """Return the number of intakes that may hold any person, as far as ids in this column can tell."""
         return sum(column is None or intake.id != column for intake in self.intakes)
 
     def of(self, column: str | None, found: Found) -> Rows:
@@ -100,7 +100,7 @@ class Exposure:
         return np.asarray(found.spent + self._elsewhere(column)[np.searchsorted(vouched, found.first)])
 
     def most(self) -> tuple[int, int]:
-        """Return what anybody at all was charged already, at the most."""
+        """Return the most that any person was charged already."""
         epsilon, delta = self._elsewhere(None)[-1].tolist()
         return epsilon, delta
 

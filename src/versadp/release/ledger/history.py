@@ -1,4 +1,4 @@
-"""What the entries of a ledger say about each release: a fold over the chain.
+"""History of each release in a ledger: a fold over its entries.
 
 Nothing here is ever changed: `after` is the only step, and the ledger takes it with every entry that it writes.
 """
@@ -56,12 +56,12 @@ class Intake:
 
     @property
     def files(self) -> tuple[PartFile, ...]:
-        """What it adds to the release."""
+        """Files that it adds to the release."""
         return tuple(made.file for made in (self.parts if self.alike is None else self.outputs))
 
     @property
     def announced(self) -> bool:
-        """Whether it is seen, or is about to be."""
+        """True if it is seen, or is about to be."""
         return self.status == "done" or (self.status == "running" and self.publish is not None)
 
     def after(self, entry: IntakeEntry) -> Intake:
@@ -118,12 +118,12 @@ class History:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether its records are sorted by their hashes."""
+        """True if its records are sorted by their hashes."""
         return self.begin.order is not None
 
     @property
     def order(self) -> Order:
-        """How its records are ordered, batch after batch."""
+        """Order of its records, batch after batch."""
         return Order(tuple(intake.alike or 0 for intake in self.done)) if self.is_sorted else KEPT
 
     def has_own_charge(self, intake: int) -> bool:
@@ -142,12 +142,12 @@ class History:
 
     @property
     def counts(self) -> bool:
-        """Whether anything of it is, or may come to be, known to others."""
+        """True if anything of it is, or may come to be, known to others."""
         return any(intake.status != "abandoned" for intake in self.intakes)
 
     @property
     def over(self) -> bool:
-        """Whether its key is of no use any more."""
+        """True if its key is of no use any more."""
         return self.final or self.intakes[0].status == "abandoned"
 
     def after(self, entry: ReleaseEntry) -> History:

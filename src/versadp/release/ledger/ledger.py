@@ -97,7 +97,7 @@ class Ledger:
         self._write(entry)
 
     def add_part(self, part: Part, people: NDArray[np.uint64] | None) -> None:
-        """Write the entry of a part and, beside it, who is in the part: one row a person, sorted by tag."""
+        """Write the entry of a part and its people beside it: one row per person, sorted by tag."""
         if people is None:
             self._write(part)
         else:

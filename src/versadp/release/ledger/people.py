@@ -1,4 +1,4 @@
-"""Who was released already.
+"""People who were released already.
 
 One row a person and version: tag, digest of the record, the charge (`digests.people_rows`), and when: the place in the
 ledger of the intake that released it. 40 bytes a person, on a pile.
@@ -29,7 +29,7 @@ NEVER = np.uint64(2**63)
 
 @dataclass(frozen=True)
 class Found:
-    """What is known about the people of a piece, one entry each: `spent` in all, and `first` released when."""
+    """Known facts about the people of a piece, one entry each: `spent` in all, and the place `first` released."""
 
     known: Flags
     same: Flags
@@ -70,7 +70,7 @@ class People:
         self._pile.add(np.column_stack([rows, np.full(len(rows), when, np.uint64)]))
 
     def find(self, rows: Rows) -> Found:
-        """Return who is known, whose record is the same, what each was charged so far, and when first."""
+        """Return which people are known, whose record is the same, their charges so far, and when first."""
         known, same = np.zeros((2, len(rows)), np.bool_)
         spent, first = np.zeros((len(rows), 2), np.uint64), np.full(len(rows), NEVER)
         for which, version in self._pile.matches(rows[:, 0]):
@@ -81,7 +81,7 @@ class People:
         return Found(known, same, spent, first)
 
     def most_since(self, places: Sequence[int]) -> Rows:
-        """Return the most that anybody was charged who was first released after each of these places."""
+        """Return the most that a person was charged who was first released after each of these places."""
         most = np.zeros((len(places), 2), np.uint64)
         for rows in self._pile.pieces():
             if len(rows):

@@ -1,4 +1,4 @@
-"""What is remembered of a ledger outside its folder: the last entry that was written.
+"""Guard against rollback: the last entry of a ledger, remembered outside its folder.
 
 A state folder that is restored whole from a backup fits itself. What tells that it is old must stand elsewhere: one
 small file a ledger, in this user's home (`user_home`) and, if the variable VERSADP_WITNESS names a folder, there too. A

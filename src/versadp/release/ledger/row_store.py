@@ -170,7 +170,7 @@ class Pile:
 
     @property
     def last(self) -> Rows:
-        """What was put on it last, perhaps with more, in the order of tags; nothing if it went to disk."""
+        """Rows that were put on it last, perhaps with more, in the order of tags; none if they went to disk."""
         return self._arrays[-1].rows[: 0 if self._is_on_disk(-1) else None]
 
     def pieces(self) -> Iterator[Rows]:

@@ -38,7 +38,7 @@ _VERSION = 2
 
 
 class State:
-    """An open state folder; nobody else can work in it until it is closed.
+    """An open state folder; it is locked until it is closed.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class State:
 
     @property
     def has_signing_key(self) -> bool:
-        """Whether anything was ever signed from here."""
+        """True if anything was ever signed from here."""
         return (self.folder / SIGNING_KEY).exists()
 
     def signing_key(self) -> bytes:
@@ -128,7 +128,7 @@ class State:
         return check_key((self.folder / SIGNING_KEY).read_bytes())
 
     def destroy_ledger_key(self) -> None:
-        """Destroy the key of the ledger: its digests then mean nothing to anybody, and nothing more is released."""
+        """Destroy the key of the ledger: its digests then mean nothing, and nothing more can be released."""
         destroy(self.folder / LEDGER_KEY)
 
     def _key_path(self, release: str) -> Path:

@@ -227,7 +227,7 @@ def public(series: nw.Series[Any], name: str) -> pa.Array:
 
 
 def names(series: nw.Series[Any], name: str, most: int | None = 1) -> Texts:
-    """Return each row's id as bytes, of at most so many rows a person; a number and its text are the same person."""
+    """Return each row's id as bytes, with at most `most` rows per person; a number and its text are the same person."""
     if not isinstance(series.dtype, _INTEGERS + _TEXTS):
         raise _wrong_type(series, name, "whole numbers or text, since it identifies people")
     refuse_missing(_missing(series), name, "everybody needs an id, or the schema none")

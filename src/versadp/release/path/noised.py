@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Layout:
-    """Where each block's columns and words stand.
+    """Places of each block's columns and words.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class _Slab:
 
 
 class Witness(Protocol):
-    """Whoever sees the content of each slab of rows before it is noised: the digest of what was read, in one pass."""
+    """Observer of each slab of rows before it is noised: the digest of what was read, in one pass."""
 
     def slab(self, number: int, content: Array) -> None:
         """See the whole numbers (columns, rows) of slab `number`."""

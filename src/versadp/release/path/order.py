@@ -45,7 +45,7 @@ _MISSING = np.uint64(0x6E756C6C6E756C6C)
 
 @dataclass(frozen=True)
 class Order:
-    """Whether records are sorted by their hash, and how many hide each other.
+    """Order of a release: sorted by hash or as given, and the number of records that hide each other.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Order:
 
     @property
     def among(self) -> int | None:
-        """How many records each is hidden among, at least; None if the order may tell something."""
+        """Least number of records that each is hidden among; None if the order may tell something."""
         return None if not self.alike else max(min(self.alike), 1)
 
     def check(self, mechanism: Mechanism) -> None:
@@ -158,7 +158,7 @@ def row_order(columns: Columns, hashes: Keys | None = None) -> NDArray[np.int64]
 
 
 def is_sorted(columns: Columns) -> bool:
-    """Tell whether rows stand in the order of their hashes: what anybody can check of a shuffled release.
+    """Return True if rows stand in the order of their hashes, which anyone can check of a shuffled release.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class Alike:
                 self._total = table if self._total is None else _added(self._total, table)
 
     def smallest(self, rows: int) -> int:
-        """Return the size of the smallest group among so many records: all of them if there is no public column."""
+        """Return the size of the smallest group of records: all of them if there is no public column."""
         if self._total is None or not self._total.num_rows:
             return rows
         if self._total.num_rows > MOST_GROUPS:

@@ -90,7 +90,7 @@ class Lottery:
 
 
 def left_out(people: Numbers, draws: Numbers, keep: int) -> NDArray[np.bool_]:
-    """Return which rows are left out if so many of each person are kept.
+    """Return which rows are left out if `keep` rows of each person are kept.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def left_out(people: Numbers, draws: Numbers, keep: int) -> NDArray[np.bool_]:
 
 
 def check_keep(keep: int, schema: Schema) -> int:
-    """Return how many rows of a person are kept, if these may be so many."""
+    """Return the number of rows of a person that are kept, if the schema allows it."""
     keep = inputs.whole("keep_rows", keep, 1)
     if schema.id is None:
         raise ParameterError("keep_rows needs people to have an id", hint='name the column in the schema: id = "..."')
@@ -117,7 +117,7 @@ def check_keep(keep: int, schema: Schema) -> int:
 
 
 def kept(mechanism: Mechanism, table: Table, key: bytes, keep: int) -> Table:
-    """Return a table with at most so many rows of each person; tell the provider how many are left out."""
+    """Return a table with a limited number of rows per person; tell the provider how many are left out."""
     assert table.names is not None
     names = mechanism.layout.names(table.names)
     out = left_out(*Lottery(key, mechanism.parameters).draw(names, earlier), check_keep(keep, mechanism.schema))

@@ -1,4 +1,4 @@
-"""What a mechanism guarantees: its blocks' guarantees composed for a record, the worst of them for an attribute.
+"""Accounting of a mechanism: its blocks' guarantees composed for a record, the worst of them for an attribute.
 
 For a person with several rows it is the group bound of a record's (`privacy/layers/group.py`), shuffled or not.
 

@@ -1,4 +1,4 @@
-"""Where the budget goes: what one column more costs, and what bounds that are too wide do.
+"""Prices: what one column more, `nullable=True` and bounds that are too wide cost.
 
 Noise is measured in widths of the declared bounds, so bounds are the budget: data that fill half of them pay as if the
 noise were twice as large, and a column that fills a small part of them is lost.
@@ -123,7 +123,7 @@ def declared_anew(column: Any, nullable: Nullable = False) -> Any:
 
 
 def _with(schema: Schema, count: int) -> Schema:
-    """Return the schema with so many of its numbers, or one more than it has."""
+    """Return the schema with `count` of its numbers, or one more than it has."""
     dropped = set(schema.numeric[count:])
     columns = {name: column for name, column in schema.columns.items() if name not in dropped}
     if count > len(schema.numeric):

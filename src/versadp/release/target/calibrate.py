@@ -198,7 +198,7 @@ def _laplace(schema: Schema, goal: Target, asked_for: Target, exact_rate: float 
 
 
 def _warned(mechanism: Mechanism, records: int | None, shuffled: int | None = None) -> Mechanism:
-    """Warn of noise that drowns so many records, and of a delta that gives some of them away."""
+    """Warn of noise that drowns the records, and of a delta that gives some of them away."""
     warn_useless(mechanism, records)
     warn_delta(mechanism.target, shuffled if records is None else records)
     return mechanism

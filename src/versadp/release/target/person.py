@@ -57,7 +57,7 @@ def unit_of(schema: Schema, unit: str | None) -> str:
 
 
 def row_target(goal: Target, rows: int) -> Target:
-    """Return a target for one row that, if it is met, meets a person's with so many rows.
+    """Return a target for one row that, if it is met, meets the target of a person with `rows` rows.
 
     Of a pair, epsilon is shared out equally: ``delta_k(ε) <= delta(ε/k) Σ_i e^(iε/k)`` (`privacy.group`). An advantage
     is divided. A pair (alpha, beta) is a point of one line, that of the pair (epsilon, delta) which meets it halfway.

@@ -1,4 +1,4 @@
-"""What a provider needs in order to decide: candidates side by side, as facts."""
+"""Plan of a release: candidates side by side, as facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the numeric block may be shifted, given everything else: the one number that calibration solves for.
+"""Largest shift of the numeric block, given everything else: the one number that calibration solves for.
 
 The shift is the largest distance of two records in units of the noise scale, so the least noise is the largest shift.
 The profile here is the one that will be reported: categories composed, and the sampler's error, which depends on the

@@ -123,7 +123,7 @@ def privacy_statement(
 
 
 def device_statement(mechanism: Mechanism, reports: int) -> str:
-    """Return the guarantee for records that people's devices release, so many times each.
+    """Return the guarantee for records that people's devices release, each `reports` times.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _hidden_in_words(
 
 
 def _together(mechanism: Mechanism, order: Order | None, others: Sequence[Edition], unit: str) -> PrivacyProfile:
-    """Return what an edition guarantees with all other ones to somebody who is in all of them."""
+    """Return the composed guarantee of all editions, for a person in all of them."""
     from versadp.release.folder.editions import composed
 
     return composed(mechanism.privacy(unit, shuffled=None if order is None else order.among), others, unit)

@@ -1,4 +1,4 @@
-"""Whether a release of so many records would tell anything, and how many people its delta gives away.
+"""Usefulness of a release: the records that it takes to tell anything, and the people whom delta gives away.
 
 In widths of a column (1 for a level's share), with `E psi1²` of `noise/cost.py` for values spread evenly over their
 domain, the mean of a column is known within a tenth of its range if two standard errors are at most that:
@@ -53,7 +53,7 @@ def _variance(mechanism: Mechanism, name: str) -> float:
 
 
 def useless(mechanism: Mechanism, records: int) -> str:
-    """Return why a release of so many records would tell nothing; empty if it would, or raw data would not either.
+    """Return why a release of `records` would tell nothing; empty if it would, or raw data would not either.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def useless(mechanism: Mechanism, records: int) -> str:
 
 
 def warn_useless(mechanism: Mechanism, records: int | None) -> None:
-    """Warn if a release of so many records would tell nothing."""
+    """Warn if a release of `records` would tell nothing."""
     if records is not None and (why := useless(mechanism, records)):
         warnings.warn(f"{why}\n  hint: {ADVICE}", UselessWarning, stacklevel=find_stacklevel())
 

@@ -297,7 +297,7 @@ def _mechanism(
 
 
 def _times(width: float, points: int, column: Any) -> int:
-    """Return so many times a window's points: at least one, and for dates an odd number."""
+    """Return `width` times a window's points: at least one, and for dates an odd number."""
     return max(1, 2 * round((width * points - 1) / 2) + 1 if isinstance(column, Dates) else round(width * points))
 
 

@@ -1,47 +1,58 @@
-"""Before a loss of an index is fitted in closed form: the series of the loss where its argument lies, and a start.
+"""Approximate a loss of an index by terms that can be undone, where its argument lies; and where a fit starts.
 
-The series needs to know how far the index reaches, which the coefficients tell, so a rough fit comes first: corrected
+A series needs to know how far the index reaches, which the coefficients tell, so a rough fit comes first: corrected
 least squares, stretched to the scale of a natural loss, moved to the quantile of its residuals for check loss. From
 there Newton steps on a part of the records lead to where the fit to all of them begins; none leaves the interval of the
 series, which moves along.
+
+A loss with kinks is blurred where windows have erased what it needs. Where columns lie on few lattice points without
+windows, signed points of all outputs need no blur. Both are evaluated on a part of the records where their fits begin:
+with v the sandwich variance of a coefficient, that of a series times `1 + shift²`, the series is taken if the mean of
+`log v(series)/v(points)` is negative.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import CustomModel, Expanded, argument_of
+from versadp.correction import CustomModel, argument_of, as_terms
 from versadp.correction.argument import Index, Residual
-from versadp.correction.law import index_law
-from versadp.correction.residuals import distribution_of
+from versadp.correction.law import distribution_of, index_law
 from versadp.correction.series import Place, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
-from versadp.fitting.methods import undone
+from versadp.estimation.combine import simplex_weights, trace_matrix
+from versadp.estimation.newton import definite
+from versadp.estimation.sizes import PART_ROWS
+from versadp.fitting.methods import forms_of
 from versadp.fitting.source import MemorySource
 from versadp.losses.expansion import Expansion
 from versadp.losses.pilot_line import Line, lift_of
 from versadp.losses.starts import newton
+from versadp.noise.points import How
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction import Records, Stratified
+    from versadp.correction import Records, Terms
     from versadp.correction.argument import Argument
     from versadp.engine import Engine
     from versadp.estimation import Moments
     from versadp.fitting.problem import Problem
 
     Array = NDArray[np.float64]
+    Begun = tuple[Problem, Array]
 
 ROUNDS = 20  # Newton steps of a start at most: each may need a new series
-NEAR = 0.3  # standard errors
-ROWS = 30_000  # records that a start of a loss with kinks is found from: chosen
-FAR = 100.0  # a first guess of an index this wide is none
-SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are taken to be as smooth as that
+NEAR = 0.3  # standard errors of a step after which a fit to all records starts: its first step is twice as long
+START_ROWS = 30_000  # records that a loss with kinks is started on: many waves, and only a start is wanted
+FAR = 100.0  # width of the index beyond which a first guess is none
+SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are as smooth as that (docs/theory/correction.md)
+FEW_POINTS = 100  # points of a record that are cheap to write out
 
 
 def expanded(
@@ -56,8 +67,8 @@ def expanded(
     form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
     if form is None or argument is None:
         return None
-    if not argument.loss.smooth and sample.rows > ROWS:  # many waves, and only a start is wanted
-        sample = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:ROWS]))
+    if not argument.loss.smooth and sample.rows > START_ROWS:
+        sample = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:START_ROWS]))
     seen = form.prepare(sample, np.random.default_rng(0))
     theta = _start(argument, form, seen) if line is None else argument.loss.start_on(line)
     if theta is None:
@@ -100,18 +111,18 @@ def serves(problem: Problem, sample: Records, theta: Array) -> bool:
     return low <= law.low and law.high <= high
 
 
-def closed_form(problem: Problem) -> Expanded | None:
+def closed_form(problem: Problem) -> Terms | None:
     """Return the form in which powers and waves of the index will be undone, if it is one for all of a record."""
     form = _form(problem)
-    return form if isinstance(form, Expanded) else None
+    return None if form is None or form.strata is not None else form
 
 
-def _form(problem: Problem) -> Expanded | Stratified | None:
+def _form(problem: Problem) -> Terms | None:
     """Return the form in which a series will be undone, if there is one: for all of a record, or level by level."""
     model = problem.model
     if isinstance(model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
         return None
-    return undone(problem, Expansion(), waves=True)
+    return as_terms(model, problem.units, problem.blocks, Expansion())
 
 
 def has_series(problem: Problem) -> bool:
@@ -122,7 +133,7 @@ def has_series(problem: Problem) -> bool:
     )
 
 
-def place_of(problem: Problem, sample: Records) -> tuple[Expanded | Stratified, Argument, Any] | None:
+def place_of(problem: Problem, sample: Records) -> tuple[Terms, Argument, Any] | None:
     """Return the form, the argument and some records that a series is made for; None if there will be none."""
     argument = _argument(problem)
     form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
@@ -161,7 +172,7 @@ def line_in_closed_form(problem: Problem, sample: Records) -> Line | None:
     return Line(theta, lift_of(seen.m), *distribution_of(form, seen, theta, reach))
 
 
-def least_squares(form: Expanded | Stratified, seen: Any, slope: float = 0.0) -> Array | None:
+def least_squares(form: Terms, seen: Any, slope: float = 0.0) -> Array | None:
     """Return `(ψ[m m'])^-1 ψ[m (y - slope)]`; None where corrected squares have no inverse."""
     if np.linalg.eigvalsh(seen.squares)[0] <= 0:
         return None
@@ -170,7 +181,7 @@ def least_squares(form: Expanded | Stratified, seen: Any, slope: float = 0.0) ->
     return np.asarray(-np.linalg.solve(seen.squares, score.sum(axis=(0, 1))))
 
 
-def _start(argument: Argument, form: Expanded | Stratified, seen: Any) -> Array | None:
+def _start(argument: Argument, form: Terms, seen: Any) -> Array | None:
     """Return corrected least squares; of a natural loss on its scale, around the index g that gives the mean response.
 
     theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)
@@ -186,3 +197,49 @@ def _start(argument: Argument, form: Expanded | Stratified, seen: Any) -> Array 
     if theta is None or not np.isfinite(theta).all() or index_law(form, seen, theta).width > FAR:
         return None
     return np.asarray(theta)
+
+
+def few_points(problem: Problem) -> bool:
+    """Tell whether a record has so few signed points that they may be the better correction."""
+    return math.prod(block.point_count(How()) for block in problem.blocks) <= FEW_POINTS
+
+
+def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, seed: int) -> Begun:
+    """Return the problem, and where it starts, whose correction is predicted to vary less; it says so."""
+    if sample.rows > PART_ROWS:
+        sample = sample.take(
+            np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, PART_ROWS, replace=False))
+        )
+    of_series, of_points = (_variances(*each, sample, engine, seed) for each in (series, points))
+    expansion = series[0].expansion
+    assert expansion is not None
+    of_series = of_series * (1 + expansion.shift**2)
+    if not np.isfinite(of_points).all() and not np.isfinite(of_series).all():
+        return series
+    with np.errstate(invalid="ignore"):
+        ratio = float(np.exp(np.mean(np.log(of_series) - np.log(of_points)) / 2))
+    if ratio < 1:
+        return series[0].approximated(taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
+    return points[0].approximated(taken=f"signed points, for a series {_times(ratio)}"), points[1]
+
+
+def _times(ratio: float) -> str:
+    return f"would have {ratio:.3g} times the standard error" if math.isfinite(ratio) else "has no curvature"
+
+
+def _variances(problem: Problem, theta: Array, sample: Records, engine: Engine, seed: int) -> Array:
+    """Return the sandwich variances at a theta; infinite without curvature."""
+    forms = forms_of(problem, "efficient", None, 20, sample.rows)
+    family = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
+    mix = np.ones(len(family.names))
+    if mix.size > 1:  # members in equal parts but the widest, then by their weights
+        mix[-1] = 0.0
+        first = family.moments(theta, mix / mix.sum())
+        if not definite(first.hessian):
+            return np.full(theta.size, np.inf)
+        every = family.moments(theta, np.eye(mix.size), hessian=False)
+        mix = simplex_weights(trace_matrix(every, first.hessian, np.arange(theta.size)))
+    now = family.moments(theta, mix)
+    if not np.isfinite(now.hessian).all() or np.linalg.eigvalsh(now.hessian)[0] <= 0:
+        return np.full(theta.size, np.inf)
+    return np.asarray(np.diag(now.covariance()))

@@ -1,56 +1,36 @@
-"""Correction of losses that are sums of powers and waves of an index, by the blocks' inverses in closed form.
+"""Powers of an index, corrected in records that are undone alike: a layer of `terms.py`.
 
 A design that is linear in the noisy columns, any number of blocks, nothing drawn. In the units of the fit let c be the
-centres of the blocks, e = released - c, and f = weight e, which has expectation x - c (`noise/closed.py`). A record's
+centres of the blocks, e = released - c, and f = weight e, which has expectation x - c (`noise/cases.py`). A record's
 corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x` of the noisy columns
 
     m_j L  <-  m_j (k + b'(c + f)) + f_j (1/weight - 1) b_B'f_B + (shift b)_j,        B the block of column j:
 
 inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
 score of `(quadratic/2) u² + linear u + cross y u` is `m L` with `L = quadratic u + linear + cross y`, for any y.
-
-A wave of the index is a product over blocks, `e^{iτu} <- e^{iτ public} Π_B (gain_B e^{iτ alpha_B'e_B} + level_B)`, with
-alpha the slope of the index; gain and level depend on the slope, so that their derivatives are part of the score. A
-response that turns waves too is one more column with a slope of its own, or one more thing that is public.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
-from versadp.correction.turning import turning
-from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.engine.once import once
-from versadp.errors import ParameterError
-from versadp.losses.expansion import QUARTER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.model import IndexModel, Records
     from versadp.losses.expansion import Expansion
-    from versadp.noise.block import Inverse
-    from versadp.noise.closed import Complex
+    from versadp.noise.cases import Inverse
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
     Sums = tuple[int, Array, Array, Array]
-
-LARGEST = 50.0  # real exponent of a wave beyond which it is refused: e^50 leaves no digits
-
-
-class Train(NamedTuple):
-    """How waves `e^{i (τ (u + along y) + ahead y)}` turn with the noisy columns: by `τ alpha + fixed`."""
-
-    alpha: Array
-    fixed: Array
-    along: float
-    ahead: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,7 @@ class Seen:
     Sums of powers alone ask for none: of many records, to write them would take longer than to add them up.
     """
 
-    form: Expanded
+    form: IndexPowers
     records: Records
 
     @property
@@ -129,22 +109,22 @@ class Seen:
         """All of them as they were released, for compiled loops."""
         form, records, none = self.form, self.records, np.empty(0)
         assert records.released is not None
-        public, response = form.public(records), form.model.target(records) if form.public_response else none
+        public, response = form.public(records), form.model.target(records) if form.model.response < 0 else none
         share, (origin, unit) = none if self.weight is None else self.weight, form.place
         public, released, response, share = map(_to_read, (public, records.released, response, share))
         return Columns(public, released, response, share, form.inverse[3], origin, 1 / unit)
 
 
 @dataclass(frozen=True)
-class Expanded:
-    """One member: the closed inverse of each power and wave of an expanded loss.
+class IndexPowers:
+    """The closed inverse of each power of an index, the same for all records.
 
     Attributes
     ----------
     model : LinearModel
     units : Units
     blocks : tuple of Inverse
-        All with `products` in closed form; their columns in the order of the units.
+        Their columns in the order of the units.
     expansion : Expansion
         Of the model's loss.
     """
@@ -153,7 +133,6 @@ class Expanded:
     units: Units
     blocks: tuple[Inverse, ...]
     expansion: Expansion
-    names: tuple[str, ...] = ("closed form",)
 
     @property
     def points(self) -> int:
@@ -176,14 +155,14 @@ class Expanded:
 
     @property
     def place(self) -> tuple[Array, Array]:
-        """Where released columns have their blocks' centres, and their units."""
+        """Centres of the blocks in the columns' own units, and these units."""
         return self.inverse[0] * self.units.unit + self.units.centre, self.units.unit
 
     def public(self, records: Records) -> Array:
         """Return the public columns of the design, (n, columns)."""
         return np.ones((records.rows, 1)) if records.design is None else self.model.public(records)
 
-    def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
+    def prepare(self, records: Records) -> Seen:
         """Return what corrected columns, design and response are made of."""
         return Seen(self, records)
 
@@ -204,8 +183,8 @@ class Expanded:
 
     @property
     def width(self) -> int:
-        """How many columns that are, q."""
-        return int(self.noisy.stop) + self.public_response
+        """Number of these columns, q."""
+        return int(self.noisy.stop) + (self.model.response < 0)
 
     @once
     def _turn(self) -> Array:
@@ -216,15 +195,8 @@ class Expanded:
         turn[model.noisy, 0], turn[model.noisy, self.noisy.start + at] = centre[at], weight[at]
         return turn
 
-    def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
-        """Return scores (n, G, p), and the Hessian."""
-        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
-
-    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:
-        """Return number, sum of scores, of their products and of Hessians."""
-        if not self.expansion.is_quadratic:
-            return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+    def sums(self, seen: Seen, theta: Array, *, hessian: bool) -> Sums:  # noqa: ARG002 - it is there
+        """Return number, sum of scores, of their products and of Hessians, without an array of scores."""
         score, bend = self.score_line(seen, theta)
         score_products(seen.columns, self._powers(theta), outer := np.zeros_like(bend))
         return seen.records.rows, score[None], whole(outer), bend
@@ -258,8 +230,8 @@ class Expanded:
             slope[model.response] += self.expansion.cross * model.coding[1]
         return slope * (weight - weight**2), shift @ slope
 
-    def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
-        """Return the scores of powers and waves, corrected and weighted, and the Hessian."""
+    def scores_of_powers(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
+        """Return the scores of powers, corrected and weighted, and the Hessian."""
         model, quadratic = self.model, self.expansion.quadratic
         level = seen.m @ (quadratic * theta)
         level += self.expansion.linear
@@ -268,30 +240,7 @@ class Expanded:
         power_scores(seen.m.T, seen.e, self.inverse[3], model.columns, level, *self._one_coin(theta), score.T)
         if seen.weight is not None:
             score *= seen.weight[:, None]
-        bend = quadratic * seen.squares
-        for weights, train in self._trains(theta):
-            bend += self._add_waves(seen, theta, (weights, train), score, hessian=hessian)
-        if model.tilt is not None:
-            value, by_theta = self.aside(seen, theta, slope=hessian)
-            score -= value[:, None] * model.tilt
-            bend -= np.outer(model.tilt, by_theta)
-        return score, bend
-
-    def aside(self, seen: Seen, theta: Array, *, slope: bool) -> tuple[Array, Array]:
-        """Return the scale's score of each record, corrected and weighted, and the sum of its derivative in theta."""
-        level, *weights = self.expansion.aside
-        train, rate = self.train(theta, self.expansion.along), np.array([0.0, complex(self.expansion.base).real])
-        gain, steady, twist = self.factors(train, rate[1] * np.arange(1.0, len(weights) + 1))
-        value, index = np.full(len(seen.m), complex(level).real), self._public(seen, theta, train)[0]
-        pairs = np.array(weights, dtype=complex).view(float).reshape(-1, 2)
-        wave_values(seen.e, self.inverse[3], index, train.alpha, rate, pairs, gain[0], steady[0], twist[0], value)
-        if seen.weight is not None:
-            value *= seen.weight
-        if not slope:
-            return value, np.zeros(self.model.size)
-        moved = np.zeros_like(seen.m)
-        self._add_waves(seen, theta, (tuple(weights), train), moved, hessian=False)
-        return value, np.ones(len(moved)) @ moved
+        return score, quadratic * seen.squares
 
     def held(self, y: Array) -> Array:
         """Return a public response where it matters to the loss; beyond, its distance counts by its logarithm.
@@ -306,130 +255,15 @@ class Expanded:
             return inside
         return np.asarray(inside + np.sign(y - inside) * blur * np.log1p(np.abs(y - inside) / blur))
 
-    def _trains(self, theta: Array) -> list[tuple[tuple[complex, ...], Train]]:
-        """Return the waves of an expansion that turn alike, and how they do."""
-        own = self.expansion
-        every = (own.weights, self.train(theta, own.along)), (own.odd, self.train(theta, 0.0, QUARTER))
-        return [(weights, train) for weights, train in every if weights]
-
-    def train(self, theta: Array, along: float = 0.0, ahead: float = 0.0) -> Train:
-        """Return how waves `e^{i (τ (u + along y) + ahead y)}` turn with the noisy columns."""
-        alpha, fixed = self.slope(theta), np.zeros(self.units.dim)
-        if self.model.response >= 0:
-            alpha[self.model.response] += along * self.model.coding[1]
-            fixed[self.model.response] += ahead * self.model.coding[1]
-        return Train(alpha, fixed, along, ahead)
-
-    def _public(self, seen: Seen, theta: Array, train: Train) -> tuple[Array, Array]:
-        """Return what is public of `u + along y`, centres included, and of `ahead y`."""
-        centre, model = self.inverse[0], self.model
-        y = self.held(seen.y) if model.response < 0 else model.coding[0]
-        index = theta[model.open] @ seen.public + train.alpha @ centre + train.along * y
-        return index, np.broadcast_to(train.ahead * y + train.fixed @ centre, index.shape)
-
-    def _add_waves(
-        self, seen: Seen, theta: Array, waves: tuple[tuple[complex, ...], Train], score: Array, *, hessian: bool
-    ) -> Array:
-        """Add the scores of waves, corrected and weighted; return their Hessian."""
-        model, (centre, _, _, block) = self.model, self.inverse
-        (given, train), base = waves, complex(self.expansion.base)
-        if np.abs(base.imag * train.alpha).sum() > LARGEST:
-            raise ParameterError("an exponential of the index has left every reasonable model")
-        gain, level, twist = self.factors(train, base * np.arange(1, len(given) + 1))
-        rate, weights = np.array([-base.imag, base.real]), np.array(given, dtype=complex)
-        share = np.ones(len(score)) if seen.weight is None else seen.weight
-        index, turned = self._public(seen, theta, train)
-        ahead = np.zeros((len(self.blocks) + 1, len(score) if train.ahead else 0))
-        if train.ahead:
-            np.add.at(ahead, block, train.fixed[:, None] * seen.e)
-            ahead[-1] = turned
-        add_waves(
-            seen.e,
-            block,
-            model.places,
-            seen.public,
-            index,
-            train.alpha,
-            centre,
-            rate,
-            ahead,
-            np.stack([weights.real, weights.imag], axis=1),
-            gain,
-            level,
-            twist,
-            share,
-            score,
-            bend := np.zeros((model.size, model.size)),
-            hessian,
-        )
-        return bend + np.tril(bend, -1).T
-
-    def waves(self, seen: Seen, theta: Array, tau: Array, some: NDArray[np.int64], train: Train) -> Complex:
-        """Return the corrected waves of some records at frequencies, (records, M)."""
-        block = self.inverse[3]
-        (gain, _, _), (level, _, _), (twist, _, _) = self.factors(train, tau)
-        index, turned = self._public(seen, theta, train)
-        out = turning(index[some], tau) * np.exp(1j * turned[some, None])
-        for number in range(len(self.blocks)):
-            own = np.flatnonzero(block == number)
-            e = seen.e[np.ix_(own, some)]
-            turn = turning(train.alpha[own] @ e, tau)
-            if train.fixed[own].any():
-                turn = turn * np.exp(1j * (train.fixed[own] @ e))[:, None]
-            out *= gain[:, number] * turn + (level + 1j * twist)[:, number]
-        return np.asarray(out)
-
-    def ends(self, seen: Seen, theta: Array) -> tuple[float, float]:
-        """Return between what the index lies, by the bounds of the noisy columns and the public ones."""
-        alpha, public = self.slope(theta), theta[self.model.open] @ seen.public
-        low, high = np.sort(np.stack([alpha * self.units.lower, alpha * self.units.upper]), axis=0).sum(axis=1)
-        return float(low + public.min()), float(high + public.max())
-
-    def gains(self, seen: Seen, theta: Array, tau: Array, *, together: bool = False) -> Array:  # noqa: ARG002 - the same for all records
-        """Return by how much waves of the index are magnified at each frequency: at most by a block, or by all."""
-        gain = np.abs(self.factors(self.train(theta), tau)[0][0])
-        return np.asarray(gain.prod(axis=1) if together else gain.max(axis=1, initial=0.0))
-
-    @property
-    def public_response(self) -> bool:
-        """True if the response is a public column."""
-        return self.model.response < 0
-
     def slope(self, theta: Array) -> Array:
         """Return the derivative of the index by the noisy columns."""
         alpha = np.zeros(self.units.dim)
         alpha[self.model.columns[self.model.noisy]] = theta[self.model.noisy]
         return alpha
 
-    def factors(self, train: Train, tau: NDArray[Any]) -> list[tuple[Array, ...]]:
-        """Return gain, and level by its real and imaginary part, of each block; with derivatives in the slope.
-
-        Values are (M, blocks); derivatives (M, columns) and (M, columns, columns) have the columns of all blocks. Gains
-        are real, whatever the frequency: noise is even around the centre.
-        """
-        size, count = self.units.dim, len(tau)
-        shapes = (count, len(self.blocks)), (count, size), (count, size, size)
-        out = [tuple(np.zeros(shape) for shape in shapes) for _ in range(3)]
-        at = 0
-        for number, each in enumerate(self.blocks):
-            own = slice(at, at + len(each.columns))
-            # a frequency in a column's own units, by the slope
-            by_alpha = np.asarray(tau[:, None] / self.units.unit[own], dtype=np.complex128)
-            found = each.waves(by_alpha * train.alpha[own] + train.fixed[own] / self.units.unit[own])
-            assert found is not None
-            gain, level = (
-                (factor.value, factor.first * by_alpha, factor.second * by_alpha[:, :, None] * by_alpha[:, None, :])
-                for factor in found
-            )
-            parts = [term.real for term in gain], [term.real for term in level], [term.imag for term in level]
-            for (value, first, second), into in zip(parts, out, strict=True):
-                into[0][:, number], into[1][:, own], into[2][:, own, own] = value, first, second
-            at = own.stop
-        return out
-
 
 def _to_read(array: Array) -> Array:
-    """Return an array that is only to be read: compiled loops are made for one kind of arrays, whoever owns them."""
+    """Return a contiguous view that cannot be written: compiled loops are made for one kind of arrays."""
     out = np.ascontiguousarray(array, dtype=float).view()
     out.flags.writeable = False
     return out
