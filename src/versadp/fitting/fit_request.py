@@ -96,7 +96,7 @@ class FitRequest:
 def _refuse_beyond_bounds(release: Release, formula: str | None, loss: Any) -> None:
     """Refuse quantiles of a column, or of a response, that may lie beyond bounds that were learnt for it."""
     tau, schema = getattr(loss, "tau", None), release.mechanism.schema
-    name = getattr(loss, "of", None) if formula is None else formula.partition("~")[0].strip()
+    name = getattr(loss, "of", None) if formula is None else str(formula).partition("~")[0].strip()
     column = schema.columns.get(name) if isinstance(name, str) else None
     if tau is None or not isinstance(column, Bounded):
         return
