@@ -4,8 +4,8 @@
 
 for m records and p coefficients; s is the scale of the residuals and c = 4 for losses of the residual, s = 1 and c = 6
 for margins, whose kinks lie at an index of about 1. The bias is O(h^4); `docs/measured/estimators.md` compares it with
-the standard error. With a pilot regression (`pilot_line.py`), s is the scale of its residuals around the quantile, and m
-the effective number of records. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds 1.5 s, by the
+the standard error. With a pilot regression (`pilot_line.py`), s is the scale of its residuals around the quantile, and
+m the effective number of records. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds 1.5 s, by the
 larger of 1.5 s and h. In the tails, where records are fewer, the bandwidth of the curvature is (0.25/(tau (1 -
 tau)))^0.4 times as wide; that of the score is not, since densities bend there and the bias would show.
 """
