@@ -12,7 +12,7 @@ import pytest
 
 # tests that pass today pass tomorrow: keys, names and generators without a seed are drawn from what is running, and so
 # depend neither on chance nor on the tests before it; processes that tests start draw their own
-hypothesis.settings.register_profile("fixed", derandomize=True)
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")
 _DEFAULT_RNG = np.random.default_rng
 # innermost last: a module that is imported, a test, a fixture that it sets up; and how much each has drawn

@@ -39,6 +39,7 @@ def near(result, raw, names):
         assert abs(result.params[ours] - raw.params[theirs]) < 5 * result.bse[ours], ours
 
 
+@pytest.mark.full
 def test_three_models_of_the_survey(hour):
     raw = smf.logit("affair ~ rate_marriage + yrs_married + religious", hour["survey"]).fit(disp=0)
     assert hour["three"].outcome in {"converged", "weak"}

@@ -243,6 +243,11 @@ def test_a_finalised_release_is_still_known(folder):
 # versions of a record ------------------------------------------------------------------------------------------------
 
 
+# pairs of 200 that meet by chance: a step of the grid is at most 0.5 / 2^10, and the difference has density 0.71 at 0:
+# 0.07 are expected, and 6 or more have a chance below 1e-9
+MET = 6
+
+
 def test_who_did_not_change_cannot_be_seen_in_a_charged_version(folder):
     """Two hundred people of whom half change: who has the same released value twice did not, right for 200 of 200."""
     x = np.round(np.random.default_rng(0).uniform(0, 1, 200), 3)
@@ -256,14 +261,14 @@ def test_who_did_not_change_cannot_be_seen_in_a_charged_version(folder):
     done = append_file(folder / "out", folder / "feb.parquet", again="charge", **options)
     assert (done.new, done.skipped, done.charged) == (0, 0, 200)
     one, two = (vdp.load(folder / "out", edition=k).to_pandas()["x"].to_numpy() for k in (1, 2))
-    assert not (one == two).any()
+    assert (one == two).sum() < MET
     # the noise of those who did not change is new: independent, with the variance of two draws
     difference = (two - one)[100:]
     assert difference.std() == pytest.approx(np.sqrt(2) * 0.5, rel=0.5)
     append_file(folder / "out", folder / "jan.parquet", again="charge", **options)  # and back: new noise once more
     three = vdp.load(folder / "out").to_pandas()["x"].to_numpy()
-    assert not (three == one).any()
-    assert not (three == two).any()
+    assert (three == one).sum() < MET
+    assert (three == two).sum() < MET
 
 
 def test_the_first_version_is_what_memory_gives(folder):

@@ -34,6 +34,7 @@ BLOCKS = {
     "joint": (window({"a": True, "b": False, "c": True}, last=2),),
     "shared places": (window({"a": True, "b": False, "c": True}, last=2, wide=3, missing=2),),
     "shared, two blocks": (window({"a": True, "b": True}, missing=1), window({"c": True}, wide=3, missing=1)),
+    "shared middle of two": (window({"a": True, "b": False}, wide=3, missing=1), window({"c": False})),
     "two blocks": (window({"a": True, "b": True}), window({"c": True}, wide=3)),
     "some never": (window({"a": True, "b": False}), window({"c": False}, wide=1)),
     "some public": (window({"a": True, "b": "public"}), window({"c": True})),

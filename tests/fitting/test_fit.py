@@ -235,6 +235,7 @@ def test_functions_of_noisy_columns():
     assert np.abs((np.asarray(result.params) - raw) / np.asarray(result.bse)).max() < 5
 
 
+@pytest.mark.full
 def test_a_noisy_response():
     frame = people(n=20_000)
     rel = vdp.Mechanism(SCHEMA, scale=0.4, exact_rate=0.2).release(frame, key=KEY)

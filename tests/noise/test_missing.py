@@ -66,7 +66,11 @@ def moved_by(law, steps):
 CASES = [(18, 4.0, 1, 70, 0.5), (20, 2.0, 2, 36, 0.5)]  # bits, sigma, dim, outcomes counted, shift
 
 
-@pytest.fixture(scope="module", params=CASES, ids=["one column", "two columns"])
+@pytest.fixture(
+    scope="module",
+    params=[CASES[0], pytest.param(CASES[1], marks=pytest.mark.full)],
+    ids=["one column", "two columns"],
+)
 def noise(request):
     bits, sigma, dim, most, shift = request.param
     place = np.arange(-most, most + 1) / sigma

@@ -164,6 +164,7 @@ def test_response_has_one_level_more():
     assert APART.blocks[1].profile("record").delta(math.log(1 + 3 * 0.4 / 0.6)) < 1e-12
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("mech", [JOINT, SHARED, APART], ids=["joint", "shared", "apart"])
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 def test_an_audit_tells_missing_from_a_value(mech, unit):

@@ -277,6 +277,7 @@ def test_a_record_of_six_numbers_at_epsilon_8():
     assert 1 / 144 + second_variance(c, keep, 6) <= 0.021
 
 
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize("dim", range(1, 13))
 @pytest.mark.parametrize("combinations", [1, 40])
 def test_rule_costs_no_more_at_weaker_targets(dim, combinations):
@@ -339,6 +340,7 @@ def test_too_many_points_are_refused():
     assert How(3, as_extension("zero")).draws == 3
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("dim", [30, 100, 900])
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 def test_very_many_columns_have_windows(dim, unit):
@@ -350,6 +352,7 @@ def test_very_many_columns_have_windows(dim, unit):
         assert all(value >= 1 for block in mech.blocks for value in block.inflation().values())
 
 
+@pytest.mark.full
 def test_more_columns_than_a_window_can_keep_are_refused():
     schema = vdp.Schema({f"x{j}": vdp.Bounded(0, 1) for j in range(3000)})
     with pytest.raises(ParameterError, match="never be kept"):

@@ -72,6 +72,7 @@ def test_id_and_content_cannot_be_shifted_into_each_other():
     assert not (one == other).any()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("way", ["block", "records"])
 def test_words_are_uniform(way):
     """Chi-square on the bytes of 10 MB and on each bit's share; false alarms 1e-6 each."""

@@ -259,6 +259,7 @@ def test_weights_are_for_records():
         vdp.calibrate(MIXED, epsilon=4.0, unit="attribute", groups={"x": 2, "z": 1, "c": 1})
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 @pytest.mark.parametrize("shuffled", [5_000, 100_000])
 def test_a_shuffled_target_for_columns_of_all_kinds_is_quick(unit, shuffled):
@@ -358,6 +359,7 @@ def test_layout_follows_cost_of_schema():
     assert len(vdp.calibrate(CPS, epsilon=4.0).blocks) == 1
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("goal", TARGETS)
 @pytest.mark.parametrize("columns", [GSS, CPS, MIXED])
 def test_chosen_layout_is_best_of_those_compared_and_meets_target(columns, goal):

@@ -310,6 +310,7 @@ def test_public_missing_and_negative_levels_have_their_own_bytes():
         block_words(KEY, b"", np.array([[0.5]]), 2, context="", name=None)
 
 
+@pytest.mark.full
 def test_released_values_are_the_same_on_a_cpu_without_fused_operations():
     """Before: 506 of 2,000 values differed."""
     code = (

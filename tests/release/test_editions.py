@@ -300,6 +300,7 @@ def test_a_charged_append_that_an_older_version_began_is_finished_as_it_was_begu
     assert not (place / "out" / "edition-0002").exists()
 
 
+@pytest.mark.full
 def test_several_versions_of_a_person_are_said_where_the_ledger_knows(place):
     assert append_file(place / "out", place / "more.parquet").notes == ()
     assert account(place / "out").notes == ()

@@ -144,6 +144,7 @@ def command(place, *more):
     return [sys.executable, "-c", code, *map(str, arguments), "--scale", "1", "--keep", "0.5"]
 
 
+@pytest.mark.full
 def test_killed_and_run_again(place):
     """As a provider would: the command is killed in the middle and simply run again."""
     people(60_000).to_parquet(place / "big.parquet", index=False)

@@ -58,7 +58,7 @@ def test_an_old_manifest_comes_back_to_the_byte(place, tmp_path):
     manifest = read_manifest(place)
     manifest.write(tmp_path)
     assert (tmp_path / "manifest.json").read_bytes() == (place / "manifest.json").read_bytes()
-    assert manifest.to_dict()["version"] == 1
+    assert manifest.to_dict()["version"] == (4 if "version-4-not-final" in place.parts else 1)
     assert Manifest.from_dict(manifest.to_dict()) == manifest
 
 

@@ -273,6 +273,7 @@ def test_another_server_needs_an_address(monkeypatch):
         Stored.at("s3://surveys/x").size()
 
 
+@pytest.mark.full
 def test_a_signature_goes_into_the_store_and_is_checked_there(tmp_path):
     schema = vdp.Schema({"x": vdp.Bounded(0, 1)}, id="pid")
     mechanism = vdp.Mechanism(schema, scale=0.2, exact_rate=0.2)

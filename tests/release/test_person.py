@@ -236,6 +236,7 @@ def test_a_row_is_charged_for_the_person():
     assert charge_of(MECH, (12.1, 0.0))[0] == 12_100_000
 
 
+@pytest.mark.full
 def test_people_are_appended_and_skipped_with_all_their_rows(tmp_path, write):
     state, out = tmp_path / "state", tmp_path / "out"
     release_file(write(panel(50)), out, MECH, state=state)
@@ -280,6 +281,7 @@ def test_the_unit_is_the_person_where_people_have_several_rows():
         MECH.privacy("household")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "goal",
     [

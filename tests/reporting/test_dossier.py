@@ -329,3 +329,18 @@ def test_an_empty_document_is_one():
     document = Document("t", "", (), (Section("s"),), "")
     assert document.markdown() == "# t\n\n## s\n"
     assert Reading(document.html().html).tags >= {"h1", "h2"}
+
+
+def test_a_dossier_says_that_bounds_were_learnt(tmp_path):
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"x": rng.gamma(4, 10, 20_000)})
+    schema = vdp.fit_bounds(people, vdp.Schema({"x": vdp.Bounded(0, 1000)}), epsilon=4, key=KEY)
+    with pytest.warns(vdp.errors.ClampedWarning):
+        vdp.calibrate(schema, epsilon=4).release(people, key=KEY).save(tmp_path / "out")
+    vdp.dossier(tmp_path / "out", tmp_path / "dossier")
+    for name in ("annex.md", "registry.json"):
+        text = (tmp_path / "dossier" / name).read_text()
+        assert "Bounds were learnt from these records with noise" in text
+        assert "declared beforehand" not in text
+        assert "Bounds, levels and noise were set without" not in text
+    assert "other than as is stated" in (tmp_path / "dossier" / "label.md").read_text()

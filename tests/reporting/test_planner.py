@@ -35,6 +35,7 @@ def data(html):
     return json.loads(text)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("unit", ["record", "attribute"])
 @pytest.mark.parametrize(
     "stop",

@@ -125,6 +125,7 @@ def test_code_of_a_hostile_release_runs(hostile, release, tmp_path, monkeypatch,
     assert names["result"].answered
 
 
+@pytest.mark.full
 def test_code_of_a_plain_release_runs(plain, tmp_path, monkeypatch, capsys):
     plain[1].save(tmp_path / "released")
     names = run_code(vdp.report(tmp_path / "released").html, tmp_path, monkeypatch, capsys)
@@ -163,6 +164,7 @@ def test_naive_stands_beside_corrected(release, hostile):
     assert abs(naive[1]) < abs(corrected[1])
 
 
+@pytest.mark.full
 def test_comparison_with_the_original_data_is_asked_for(plain, tmp_path):
     frame, release = plain
     frame.to_parquet(tmp_path / "raw.parquet")
@@ -289,6 +291,7 @@ def test_what_is_not_installed_is_said(release, monkeypatch):
     page.environment.cache_clear()
 
 
+@pytest.mark.full
 def test_missing_values_and_dates(tmp_path):
     rng = np.random.default_rng(2)
     a = np.where(rng.random(3000) < 0.2, np.nan, rng.integers(0, 5, 3000))

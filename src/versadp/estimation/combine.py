@@ -13,7 +13,7 @@ fitting with weights costs what fitting one member costs. The algorithm:
 
 Weights that converge to constants have no first-order effect on the estimate. On the simplex each vertex is a member,
 so the variance that is minimised never exceeds the best member's: falling back to it is built in. Derivations and
-measurements are in `docs/theory/efficient.md`.
+measurements are in `docs/theory/correction.md`.
 """
 
 from __future__ import annotations

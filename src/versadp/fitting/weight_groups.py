@@ -1,6 +1,6 @@
 """Groups of coefficients that share the weights of a combination: those of columns that are about as noisy.
 
-With one weight for all coefficients precise ones pay for noisy ones where scales differ (docs/theory/efficient.md).
+With one weight for all coefficients precise ones pay for noisy ones where scales differ (docs/theory/correction.md).
 """
 
 from __future__ import annotations

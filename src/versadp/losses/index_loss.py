@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Predict = Callable[..., Array]
 
 ARGUMENTS = ("index", "residual", "margin")
-SMOOTH_ORDER = 4  # continuous derivatives that the Laplacian form of the correction takes (docs/theory/efficient.md)
+SMOOTH_ORDER = 4  # continuous derivatives that the Laplacian form of the correction takes (docs/theory/correction.md)
 
 
 def saved_as(link: str) -> Callable[[Predict], Predict]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from versadp.inputs import Array
 
 # range of the scale of residuals around a quantile, in multiples of the scale of all residuals: the cap keeps noise in
-# the distribution function out of the bandwidth, the floor keeps it positive at an atom (docs/theory/efficient.md)
+# the distribution function out of the bandwidth, the floor keeps it positive at an atom (docs/measured/estimators.md)
 SCALE_RANGE = (0.05, 1.5)
 SIGNIFICANT = 3.0  # standard errors by which two shares must differ to be told apart: a level of 0.3%
 

@@ -3,7 +3,7 @@
     h = c s ((p + log m)/m)^0.4, at most 2 s
 
 for m records and p coefficients; s is the scale of the residuals and c = 4 for losses of the residual, s = 1 and c = 6
-for margins, whose kinks lie at an index of about 1. The bias is O(h^4); `docs/theory/efficient.md` compares it with the
+for margins, whose kinks lie at an index of about 1. The bias is O(h^4); `docs/measured/estimators.md` compares it with the
 standard error. With a pilot regression (`pilot_line.py`), s is the scale of its residuals around the quantile, and m
 the effective number of records. Curvature, which is noisier, is smoothed by 1.5 h; where that exceeds 1.5 s, by the
 larger of 1.5 s and h. In the tails, where records are fewer, the bandwidth of the curvature is (0.25/(tau (1 -
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from versadp.losses.pilot_line import Line
 
 # bandwidth of the curvature in multiples of h, and its cap in multiples of s: standard errors vary by 19% in place of
-# 26% with h, and 3 h would be off by 10% for skewed errors (docs/theory/efficient.md)
+# 26% with h, and 3 h would be off by 10% for skewed errors (docs/measured/estimators.md)
 CURVATURE_WIDTH = 1.5
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from versadp.release.bounds.wording import bounds_words
 from versadp.release.target.statement import rounded_up
 from versadp.reporting.document import Document, Section
 from versadp.reporting.facts import FALSE_ALARMS, named, shown_pair
@@ -152,15 +153,18 @@ def _clipping(facts: Facts) -> Section:
     )
     return Section(
         "Clipping",
-        (
-            (
-                "Bounds and levels were declared beforehand. How many values lay outside them is not published; the "
-                "publisher was told."
-            ),
-        ),
+        _clipping_words(facts),
         rows=rows,
         caption="Private columns, and what was done with values outside their declaration",
     )
+
+
+def _clipping_words(facts: Facts) -> tuple[str, ...]:
+    """Return whence bounds and levels come, and what is known of values outside them."""
+    exact = "How many values lay outside is not published; the publisher was told."
+    if learnt := bounds_words(facts.schema):
+        return (*(line.strip() for line in learnt), f"These figures come from noisy counts. {exact}")
+    return (f"Bounds and levels were declared beforehand. {exact}",)
 
 
 def _outside(column: object) -> str:

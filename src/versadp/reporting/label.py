@@ -112,9 +112,11 @@ def not_protected(facts: Facts) -> list[str]:
 
 def trusted(facts: Facts) -> tuple[str, ...]:
     """Return who must be trusted for which figure."""
+    learnt = ", other than as is stated" if facts.schema.bounds is not None else ""
     local = (
         "For every figure: whoever held the records when noise was added, to have added it as stated, to keep the "
-        "records and the key of the noise secret, and to have declared bounds and levels without looking at the data."
+        "records and the key of the noise secret, and to have declared bounds and levels without looking at the "
+        f"data{learnt}."
     )
     if not facts.shuffled:
         return (local, "The rows are in the order in which they came: a row's place must not depend on private values.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from versadp.release.bounds.wording import bounds_words
 from versadp.reporting.annex import assumed
 from versadp.reporting.facts import NOT_STATED, named, shown_pair
 from versadp.reporting.label import SEEDED, not_protected, trusted
@@ -130,8 +131,7 @@ def _model(facts: Facts) -> dict[str, Any]:
 def _implementation(facts: Facts) -> dict[str, Any]:
     laws = sorted({block.spec.name for block in facts.release.mechanism.blocks})
     return {
-        "preprocessing_and_hyperparameter_tuning": "Values outside the declared bounds were moved to the nearest "
-        "bound. Bounds, levels and noise were set without looking at the data, as far as the publisher kept to it.",
+        "preprocessing_and_hyperparameter_tuning": _preprocessing(facts),
         "mechanisms": f"Noise: {', '.join(laws)}; private columns: {named(facts.schema.private)}. Software: "
         f"{facts.said('software')}. Sampler: AES-256 keystream under a 256-bit key, whole numbers on a grid that "
         "does not depend on the data. The key is not in "
@@ -145,6 +145,14 @@ def _implementation(facts: Facts) -> dict[str, Any]:
         "utility": "Not stated: follows from the noise, which is known exactly.",
         "additional_information": f"Manifest digest (SHA-256): {digest(facts)}",
     }
+
+
+def _preprocessing(facts: Facts) -> str:
+    """Return how bounds, levels and noise were set."""
+    told = " ".join(line.strip() for line in bounds_words(facts.schema))
+    what = "Noise was" if told else "Bounds, levels and noise were"
+    moved = "Values outside the bounds were moved to the nearest bound."
+    return f"{moved} {what} set without looking at the data, as far as the publisher kept to it. {told}".strip()
 
 
 def digest(facts: Facts) -> str:

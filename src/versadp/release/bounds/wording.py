@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from versadp.display.numbers import brief
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _column_words(name: str, column: Column, clipped: Clipped) -> str:
     (low, high), (first, last) = (map(_shown, pair) for pair in (_ends(column), column.declared))
     share = _percent(max(clipped.below, 0.0) + max(clipped.above, 0.0))
     unit = " days" if isinstance(column, Dates) else ""
-    shift = f"{clipped.shift:.2g} ± {2 * clipped.shift_error:.2g}{unit}"
+    shift = f"{brief(clipped.shift, 2)} ± {brief(2 * clipped.shift_error, 2)}{unit}"
     moves = f"about {share} of values are beyond, and the mean moves by {shift}"
     return f"  {name}: {low} to {high}, declared {first} to {last}; {moves}"
 
