@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 COARSE = 128  # lattice points up to which edges are sharp, as those of describe's quantiles are
 RAMPS, MANY, FASTER = 64, 100_000, 0.2  # ramps in the bounds at MANY records; they grow so that bias/se stays the same
 FEWEST = 50  # records that tell an edge, below which its standard error is not known: chosen
-LARGEST = 2**24  # numbers in a table of outputs and levels: 128 MB
+LARGEST = 2**25  # numbers in a table of outputs and levels: 256 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +127,8 @@ def _with_total(levels: Array) -> Array:
 def few_rows(lattice: Lattice, v: Array) -> Array:
     """Return functions undone at every output, (outputs, functions), with few distinct rows."""
     shown, window = lattice.shown, lattice.window
+    if window == 1:  # there is nothing to undo but the coin
+        return np.append(v[:shown], v[-1:], axis=0) if lattice.unseen else v[:shown].copy()
     starts = np.arange(0, shown, window)
     law = np.add.reduceat(lattice.even[:shown], starts) / np.diff(np.append(starts, shown))
     law = np.append(np.repeat(law, window)[:shown], lattice.even[shown:])

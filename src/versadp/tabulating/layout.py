@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from versadp.inputs import Array
     from versadp.noise import Block
+    from versadp.noise.lattice import Lattice
     from versadp.release.release import Release
     from versadp.schema import Column
     from versadp.tabulating.axes import Axis
@@ -150,9 +151,14 @@ class Layout:
     @cached_property
     def signed(self) -> tuple[Block, ...]:
         """Blocks with a column of the table that has no lattice: undone by signed points."""
-        found = {id(b): b for name, b in self.blocks.items() if b.lattice(name) is None}
+        found = {id(b): b for name, b in self.blocks.items() if self.lattice(name) is None}
         used = set(self.blocks)
         return tuple(block.part(used & set(block.columns)) for block in found.values())
+
+    def lattice(self, name: str) -> Lattice | None:
+        """Return the lattice of a private column, None if it has none whose outputs are few enough for codes."""
+        found = self.blocks[name].lattice(name) if name in self.blocks else None
+        return None if found is None or not found.is_small else found
 
     def is_signed(self, name: str) -> bool:
         """Return True if a column lies in a block that is undone by signed points."""
@@ -162,8 +168,7 @@ class Layout:
         """Return the codes of a column that is public or has a lattice."""
         found = self._codings.get(axis.name)
         if found is None:
-            block = self.blocks.get(axis.name)
-            lattice = None if block is None else block.lattice(axis.name)
+            lattice = self.lattice(axis.name)
             found = (
                 public_coding(axis) if lattice is None else lattice_coding(axis, lattice, self.rows, sharp=self.sharp)
             )
@@ -191,7 +196,7 @@ class Layout:
         return id(self.blocks[name]) if name in self.blocks else 0
 
     def _keep(self, name: str) -> float:
-        lattice = self.blocks[name].lattice(name) if name in self.blocks else None
+        lattice = self.lattice(name)
         return 1.0 if lattice is None else lattice.keep
 
     def is_partial(self, j: int) -> bool:
@@ -209,7 +214,7 @@ class Layout:
         """Functions of the measure undone at every output, publicly missing last, and their means over all outputs."""
         if self.measure is None or self.measure.name not in self.blocks or self.is_signed(self.measure.name):
             return None
-        lattice = self.blocks[self.measure.name].lattice(self.measure.name)
+        lattice = self.lattice(self.measure.name)
         assert lattice is not None
         v = np.append(self.measure.at(lattice.values), np.zeros((1, self.functions - 1)), axis=0)
         g = lattice.undone(v, lattice.even)
@@ -220,7 +225,7 @@ class Layout:
         assert self.measure is not None
         if self.lookup is None:
             return self.measure.at(values)
-        lattice = self.blocks[self.measure.name].lattice(self.measure.name)
+        lattice = self.lattice(self.measure.name)
         assert lattice is not None
         return np.asarray(self.lookup[0][lattice.places(values)])
 
