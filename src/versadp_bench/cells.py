@@ -1,6 +1,6 @@
 """Sixty models under noise: loss x noise x design x missing values, each with known coefficients.
 
-Every later change of the estimators is held against the same sixty fits (`frozen.py`, `public_alternatives.py`). The
+Every later change of the estimators is held against the same sixty fits (`frozen.py`, `alternatives.py`). The
 index of a cell is its own design with known coefficients, so that the truth is exact for every loss but the hinge's.
 """
 

@@ -15,7 +15,7 @@ over a record's draws; both leave every expectation given X1 as it is. A record 
 under an extension that is 0 outside it is drawn with a known probability and weighted by its inverse (roulette).
 
 Blocks other than zero-inflated ones draw for many records at once. So that a record has draws of its own
-(`streams.py`), those with places are drawn for slab by slab, each slab as if it were whole.
+(`random.py`), those with places are drawn for slab by slab, each slab as if it were whole.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Attempts at a fit: approximations of the score that can be undone, each with a start.
 
-A score is taken as it is, as a series (`expanding.py`, `blurring.py`), as a projection (`projecting.py`), or smoothed
+A score is taken as it is, as a series (`approximate.py`, `blurring.py`), as a projection (`projecting.py`), or smoothed
 for signed points. A loss with kinks that has no minimum is tried again, smoothed twice as wide; a user's loss is tried
 from where the user starts, too.
 """

@@ -5,7 +5,7 @@
 The last head is also kept in a file of its own, the anchor. A ledger that is missing, cut, edited or restored from an
 older copy does not fit its anchor, and nothing is released with it. The entry is committed first and the anchor
 follows, so a crash leaves the ledger at most one entry ahead, which the chain proves, and never behind. A ledger and
-anchor that are restored together are held against what this user remembers of them (`memory.py`).
+anchor that are restored together are held against what this user remembers of them (`rollback_guard.py`).
 
 Entries are small; who was released stands beside them, in one sorted array a part, whose digest is in the entry.
 """
