@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import versadp as vdp
-from versadp.engine import Dask, Serial, as_engine, at_work, dask, is_far, nearby
+from versadp.engine import Dask, Serial, as_engine, at_work, dask, is_remote, local_engine
 from versadp.engine.code import code_here, differing
 from versadp.errors import DataError, EngineError, MissingExtraError, ParameterError
 from versadp.release.folder.folder import Handle
@@ -151,9 +151,9 @@ def test_records_in_memory_stay_where_they_are(sent):
 
 def test_what_is_far():
     engine = as_engine("dask://127.0.0.1:8786")
-    assert is_far(engine)
-    assert not is_far(nearby(engine))
-    assert not any(is_far(as_engine(name)) for name in ("auto", "local", "serial", "threads"))
+    assert is_remote(engine)
+    assert not is_remote(local_engine(engine))
+    assert not any(is_remote(as_engine(name)) for name in ("auto", "local", "serial", "threads"))
     assert repr(Dask()) == "Dask()"
     with pytest.raises(ParameterError, match="no engine 'cloud://x'"):
         as_engine("cloud://x")

@@ -6,7 +6,7 @@ import pytest
 from versadp.errors import DataError, ParameterError
 from versadp.inference import prediction
 from versadp.losses import REGISTRY, Check, Hinge, Huber, IndexLoss, Logistic, Poisson, Quantile
-from versadp.losses.smoothing import bump
+from versadp.losses.smoothing import smoothing_kernel
 from versadp_tests.loss_registry import LOSSES, OURS, Careful, Gamma, LogCosh, Probit, Wide, points
 
 
@@ -59,11 +59,11 @@ def test_residual_law_fails_for_another_loss():
 
 def test_the_smoothing_kernel_is_of_fourth_order():
     x, w = np.polynomial.legendre.leggauss(20)
-    density, share = bump(x)
+    density, share = smoothing_kernel(x)
     moments = [float(w @ (density * x**k)) for k in range(5)]
     assert moments[:4] == pytest.approx([1, 0, 0, 0], abs=1e-12)
     assert moments[4] != pytest.approx(0, abs=1e-3)
-    ends = bump(np.array([-1.0, 1.0]))[1]
+    ends = smoothing_kernel(np.array([-1.0, 1.0]))[1]
     assert ends == pytest.approx([0, 1])
     assert np.diff(share).shape == (19,)
 

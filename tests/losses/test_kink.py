@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from versadp.losses.corrected_tables import tails
-from versadp.losses.smoothing import bump
+from versadp.losses.smoothing import smoothing_kernel
 
 FUNCTIONS = (
     lambda x, b: np.sign(x) * np.exp(-abs(x) / b),
@@ -22,7 +22,7 @@ def smoothed(function, v, b, bandwidth):
     ends = sorted({float(np.clip(end, -1, 1)) for end in (-1, kink - 40 * b / bandwidth, kink, kink + 40 * b, 1)})
 
     def integrand(z):
-        return function(v + bandwidth * z, b) * bump(np.array([z]))[0][0]
+        return function(v + bandwidth * z, b) * smoothing_kernel(np.array([z]))[0][0]
 
     return sum(quad(integrand, low, high, epsabs=1e-12, epsrel=1e-12, limit=200)[0] for low, high in pairwise(ends))
 
@@ -41,8 +41,8 @@ def test_an_exponential_that_is_much_narrower_than_the_kernel(b):
     """It is 2b times the density, up to b² times its curvature, which is 23 at most (twice that with the factor)."""
     v, h = np.linspace(-0.9, 0.9, 7), 1.0
     _, even, slow = tails(v, b, h)
-    assert even / (2 * b) == pytest.approx(bump(v)[0], abs=23 * b * b + 1e-13)
-    assert slow / (4 * b) == pytest.approx(bump(v)[0], abs=46 * b * b + 1e-13)
+    assert even / (2 * b) == pytest.approx(smoothing_kernel(v)[0], abs=23 * b * b + 1e-13)
+    assert slow / (4 * b) == pytest.approx(smoothing_kernel(v)[0], abs=46 * b * b + 1e-13)
 
 
 def test_without_smoothing_nothing_is_smoothed():

@@ -372,7 +372,7 @@ def test_a_store_gets_the_signature_before_the_manifest(tmp_path, data, more, mo
     def put():
         puts.clear()
         loaded = vdp.load(tmp_path / "out")
-        publish._put(Place(), loaded._folder.shelf, loaded.manifest)
+        publish._put(Place(), loaded._folder.storage, loaded.manifest)
         return list(puts)
 
     def fits():

@@ -13,7 +13,7 @@ from versadp.describing.groups import GroupedDescription, describe_groups
 from versadp.describing.layout import Layout
 from versadp.describing.one_pass import Gathered, gather, no_records
 from versadp.describing.statistics import Statistics
-from versadp.engine import at_work, nearby
+from versadp.engine import at_work, local_engine
 from versadp.errors import NoSuchName, ParameterError, near
 from versadp.fitting.design_covariance import covariance_words
 from versadp.inference.checks import check_level
@@ -111,7 +111,7 @@ def describe(
     with at_work(engine) as given:
         if given.name == "processes":
             raise ParameterError("describe does not run on processes", hint="use engine='local' or 'serial'")
-        runner = given if opened.on_disk else nearby(given)
+        runner = given if opened.on_disk else local_engine(given)
         found = runner.sum(partial(gather, opened, layout), list(opened.handles()))
     gathered = no_records(layout) if found is None else Gathered(*found)
     widening = float(opened.mechanism.schema.rows_per_person**0.5)

@@ -6,7 +6,7 @@ engine of your own. Results come in the order of the items, and sums are added i
 same bytes.
 """
 
-from versadp.engine.base import Engine, add_up, is_far, nearby
+from versadp.engine.base import Engine, add_up, is_remote, local_engine
 from versadp.engine.dask import Dask
 from versadp.engine.local import Pool, Serial, cores
 from versadp.engine.registry import ENGINES, as_engine, at_work, register
@@ -21,7 +21,7 @@ __all__ = [
     "as_engine",
     "at_work",
     "cores",
-    "is_far",
-    "nearby",
+    "is_remote",
+    "local_engine",
     "register",
 ]

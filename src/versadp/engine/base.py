@@ -48,31 +48,31 @@ class Engine(Protocol):
         ...
 
 
-def nearby(engine: Engine) -> Engine:
+def local_engine(engine: Engine) -> Engine:
     """Return the engine for what is in this process's memory: itself, unless what it works on is sent elsewhere.
 
-    An engine that sends items elsewhere says so by an attribute `nearby`, an engine that does not.
+    An engine that sends items elsewhere says so by an attribute `local_engine`, an engine that does not.
 
     Examples
     --------
     >>> from versadp.engine import Serial
-    >>> nearby(Serial())
+    >>> local_engine(Serial())
     Serial(name='serial')
     """
-    found: Engine = getattr(engine, "nearby", engine)
+    found: Engine = getattr(engine, "local_engine", engine)
     return found
 
 
-def is_far(engine: Engine) -> bool:
+def is_remote(engine: Engine) -> bool:
     """Tell whether an engine sends items elsewhere, so that names of records go to it and never records.
 
     Examples
     --------
     >>> from versadp.engine import Serial
-    >>> is_far(Serial())
+    >>> is_remote(Serial())
     False
     """
-    return nearby(engine) is not engine
+    return local_engine(engine) is not engine
 
 
 def add_up(results: Iterable[Result]) -> Result | None:

@@ -84,7 +84,7 @@ class Dask:
         return f"Dask({shown})"
 
     @property
-    def nearby(self) -> Engine:
+    def local_engine(self) -> Engine:
         """The engine for what is in this process's memory, and is not sent."""
         return here()
 

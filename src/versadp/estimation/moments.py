@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from versadp.engine import add_up, is_far, nearby
+from versadp.engine import add_up, is_remote, local_engine
 from versadp.estimation.sizes import KEPT_NUMBERS
 
 if TYPE_CHECKING:
@@ -137,18 +137,18 @@ class Family:
     def _read(self, function: Callable[[Prepared], Any]) -> Iterator[Any]:
         """Yield what a function makes of each lot of records, read where it is worked on."""
         work: Callable[[Any], list[Any]] = partial(of_lots, function, self.forms, self.seed, self.source)
-        if is_far(self._runner):  # whoever is there keeps as much as we would
+        if is_remote(self._runner):  # whoever is there keeps as much as we would
             work = Kept(self._name, self._points, function, self.forms, self.seed, self.source)
         return (each for several in self._runner.map(work, self.source.handles()) for each in several)
 
     @property
     def _runner(self) -> Engine:
         """The engine that does the work: records that are in memory are worked on by this process."""
-        return self.engine if is_far(self.engine) and self.source.travels else nearby(self.engine)
+        return self.engine if is_remote(self.engine) and self.source.travels else local_engine(self.engine)
 
     def _few(self) -> bool:
         """Return True if draws are few enough to be kept here between passes; if not, they are drawn again in each."""
-        return self.source.rows * self._points <= KEPT_NUMBERS and not is_far(self._runner)
+        return self.source.rows * self._points <= KEPT_NUMBERS and not is_remote(self._runner)
 
     @property
     def _points(self) -> int:

@@ -4,7 +4,7 @@ With psi_k the score of member k and h_k its Hessian, what is kept of n records 
 
     S_k = Σ psi_k,     H_k = Σ h_k,     C_kl = Σ (psi_k - mean) (psi_l - mean)'
 
-and at a theta' nearby, with d = theta' - theta,
+and at a theta' local_engine, with d = theta' - theta,
 
     S_k(theta')  ~  S_k + (H_k + n D_k / 2) d,       H_k(theta')  ~  H_k + n D_k.
 

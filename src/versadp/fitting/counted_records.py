@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.engine import is_far, nearby
+from versadp.engine import is_remote, local_engine
 from versadp.errors import DataError, ReleaseError
 from versadp.release.folder.edition_folders import find_editions
 from versadp.release.folder.folder import Folder
@@ -47,7 +47,7 @@ def fingerprint(release: Release, engine: Engine) -> Fingerprint:
     >>> fingerprint(one, Serial()) == fingerprint(two, Serial())
     True
     """
-    worker = engine if is_far(engine) and release.on_disk else nearby(engine)
+    worker = engine if is_remote(engine) and release.on_disk else local_engine(engine)
     found = worker.sum(partial(_of_handle, release), release.handles())
     return (0, 0) if found is None else (found[0], found[1] % HASHES)
 
@@ -102,7 +102,7 @@ def refuse_other_edition(release: Release, edition: int | None, parts: Collectio
     source, own = release._source, edition_of(release)  # noqa: SLF001 - where its records are
     other = None not in {own, edition} and own != edition
     if not other and isinstance(source, Folder) and release.other_editions:
-        there = find_editions(source.shelf.path)[0].manifests.items()
+        there = find_editions(source.storage.path)[0].manifests.items()
         other = not {part.sha256 for number, each in there if number != own for part in each.parts}.isdisjoint(parts)
     if other:
         before = f"; or go on with the one of the state: vdp.load(folder, edition={edition})" if edition else ""

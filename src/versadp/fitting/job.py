@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from versadp.correction import CustomModel, RecordModel
-from versadp.engine import Serial, is_far
+from versadp.engine import Serial, is_remote
 from versadp.fitting.design_covariance import with_design_covariance
 from versadp.fitting.estimate import estimate
 from versadp.fitting.models import make_problem
@@ -50,7 +50,7 @@ class Job:
     def problem(self) -> Problem:
         """Return the problem, whose records are kept in memory unless remote workers read their own partitions."""
         request, design = self.request, self.design
-        keeper = None if is_far(self.runner) and design.release.on_disk else self.runner
+        keeper = None if is_remote(self.runner) and design.release.on_disk else self.runner
         size = None if request.begin is None else request.begin.size
         made = make_problem(
             design.release, design.formula, request.minimised, design.weights, size, free=request.free, keeper=keeper

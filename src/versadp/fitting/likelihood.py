@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.engine import add_up, is_far, nearby
+from versadp.engine import add_up, is_remote, local_engine
 from versadp.errors import DataError, ParameterError
 from versadp.estimation import Outcome
 from versadp.estimation.sizes import KEPT_NUMBERS
@@ -89,9 +89,9 @@ def fit_likelihood(request: FitRequest, engine: Engine) -> Results:
 def _passes(pairs: Pairs, engine: Engine) -> Callable[[Callable[[Lot], Any]], Sums]:
     """Return what sums something over all records, which are kept in memory if they are few and worked on here."""
     release = pairs.release
-    runner = engine if is_far(engine) and release.on_disk else nearby(engine)
+    runner = engine if is_remote(engine) and release.on_disk else local_engine(engine)
     few = len(release) * pairs.support.size * pairs.cells <= KEPT_NUMBERS
-    lots = pairs.kept() if few and not is_far(runner) else None
+    lots = pairs.kept() if few and not is_remote(runner) else None
 
     def over_all(work: Callable[[Lot], Any]) -> Sums:
         if lots is not None:

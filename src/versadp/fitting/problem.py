@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.correction import CustomModel, FormulaModel, LinearModel, RecordModel, Records
-from versadp.engine import Serial, is_far, nearby
+from versadp.engine import Serial, is_remote, local_engine
 from versadp.fitting.source import MemorySource, ReleaseSource, SampleRequest
 
 if TYPE_CHECKING:
@@ -139,10 +139,12 @@ class Problem:
                 chosen.append(np.sort(rng.choice(size, take, replace=False)))
                 left, total = left - take, total - size
             asked.append(SampleRequest(item, chosen))
-        if engine is not None and is_far(engine) and self.source.travels:  # remote workers keep them for the next pass
+        if (
+            engine is not None and is_remote(engine) and self.source.travels
+        ):  # remote workers keep them for the next pass
             taken = engine.map(self.source.take_and_keep, asked)
         else:
-            taken = nearby(engine or Serial()).map(self.source.take, asked)
+            taken = local_engine(engine or Serial()).map(self.source.take, asked)
         return Records.joined([lot for lots in taken for lot in lots])
 
     def smoothed(self, bandwidth: float, window: float) -> Problem:

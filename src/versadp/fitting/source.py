@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from versadp.correction.model import Records, finite
-from versadp.engine import Pool, nearby
+from versadp.engine import Pool, local_engine
 from versadp.estimation.moments import KEEPER
 from versadp.estimation.sizes import KEPT_NUMBERS
 from versadp.release.folder.folder import Folder
@@ -214,7 +214,7 @@ class ReleaseSource:
             return self
         # for all at once: systems give much memory in large pages, and so in a fraction of the time
         space, (ahead, check) = self._space(self.rows), _ahead(self.release)
-        runner = nearby(engine)
+        runner = local_engine(engine)
         if isinstance(runner, Pool):  # while one thread takes the digest of a part, others go on; what waits is kept
             runner = replace(runner, ahead=AHEAD)
         try:

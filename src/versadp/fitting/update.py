@@ -5,7 +5,7 @@ What a loss must have is a score that bends smoothly, so that a quadratic says a
 
 | fit | why |
 |---|---|
-| check, hinge, Huber loss | curvature is by a bump that shrinks with the number of records, or a scale is theirs |
+| check, hinge, Huber loss | curvature is smoothed over less as records grow in number, or a scale is theirs |
 | quantiles by inversion | the whole distribution function of the old records would be needed |
 | method "likelihood" | the law of the noisy columns is a part of the answer |
 | weak fits, few records | score sets are looked for among all records; weights of few need more than sums |

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.losses.smoothing import bump, step
+from versadp.losses.smoothing import smoothing_kernel, step
 
 if TYPE_CHECKING:
     from versadp.inputs import Array
@@ -175,7 +175,7 @@ def _inside_kernel(v: Array, b: float, bandwidth: float) -> tuple[Array, Array, 
     for side, room in ((-1.0, 1 + kink), (1.0, 1 - kink)):
         length = np.minimum(room, longest)[:, None]
         size = bandwidth / b * length * z
-        weight = np.exp(-size) * bump(kink[:, None] + side * length * z)[0] * length * w
+        weight = np.exp(-size) * smoothing_kernel(kink[:, None] + side * length * z)[0] * length * w
         total += [side * weight.sum(axis=1), weight.sum(axis=1), (weight * (1 + size)).sum(axis=1)]
     return total[0], total[1], total[2]
 

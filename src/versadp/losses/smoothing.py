@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 CURVATURE_WIDTH = 1.5
 
 
-def bump(z: Array) -> tuple[Array, Array]:
+def smoothing_kernel(z: Array) -> tuple[Array, Array]:
     """Return the fourth-order kernel `K(z) = (15/32)(1 - z^2)(3 - 7 z^2)` on [-1, 1] and its integral from -1.
 
     Its second moment vanishes, so that smoothing a jump with bandwidth h shifts estimates by O(h^4) only.
 
     Examples
     --------
-    >>> density, share = bump(np.array([-2.0, 0.0, 1.0]))
+    >>> density, share = smoothing_kernel(np.array([-2.0, 0.0, 1.0]))
     >>> share.round(12)
     array([0. , 0.5, 1. ])
     """
@@ -55,7 +55,7 @@ def step(t: Array, bandwidth: float) -> tuple[Array, Array]:
     """
     if bandwidth <= 0:
         return (t > 0).astype(float), np.zeros_like(t)
-    density, share = bump(t / bandwidth)
+    density, share = smoothing_kernel(t / bandwidth)
     return share, density / bandwidth
 
 

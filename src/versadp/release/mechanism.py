@@ -371,7 +371,7 @@ class Mechanism:
         DeltaWarning
             The target's delta is at least one over the number of people.
         """
-        from versadp.engine import as_engine, nearby
+        from versadp.engine import as_engine, local_engine
         from versadp.noise.words import check_key, fresh_key, keystream
         from versadp.release.path.noised import noise_table
         from versadp.release.path.order import KEPT, in_order, order_of
@@ -397,7 +397,7 @@ class Mechanism:
         warn_outside(survey(table, self._schema))
         stream = keystream(secret, self.parameters)
         rows = row_versions(self, table, secret)
-        noised = noise_table(self.layout, table, stream, nearby(as_engine(engine)), versions=rows)
+        noised = noise_table(self.layout, table, stream, local_engine(as_engine(engine)), versions=rows)
         columns = released_columns(noised, table.public, self._schema)
         if shuffle:
             columns = in_order(columns)

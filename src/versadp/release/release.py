@@ -73,7 +73,7 @@ class Release:
         other_editions: Sequence[Edition] | None = None,
     ) -> None:
         self._source: Frame | Folder = source if hasattr(source, "read_handle") else Frame(source)
-        self._folder = source if hasattr(source, "shelf") else None
+        self._folder = source if hasattr(source, "storage") else None
         self.mechanism = mechanism
         self.insecure = insecure
         self.order = order
@@ -436,7 +436,7 @@ def load(
     folder, others = open_edition(path, edition)
     manifest = folder.manifest
     if key is not None:
-        check_signature(folder.shelf, manifest, key)
+        check_signature(folder.storage, manifest, key)
     return Release(
         folder,
         folder.mechanism,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.engine import at_work, nearby
+from versadp.engine import at_work, local_engine
 from versadp.engine.base import add_up
 from versadp.errors import ParameterError
 
@@ -63,7 +63,7 @@ def over_records(release: Release, function: Any, engine: str | Engine) -> Any:
     with at_work(engine) as given:
         if given.name == "processes":
             raise ParameterError("tables do not run on processes", hint="use engine='local' or 'serial'")
-        runner = given if release.on_disk else nearby(given)
+        runner = given if release.on_disk else local_engine(given)
         return runner.sum(function, list(release.handles()))
 
 

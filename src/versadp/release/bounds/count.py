@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from versadp.engine import as_engine, is_far, nearby
+from versadp.engine import as_engine, is_remote, local_engine
 from versadp.errors import DataError
 from versadp.release.files.sources import InputFiles
 from versadp.release.files.worker import Stretch, stretches
@@ -65,12 +65,12 @@ def counted(source: Source, schema: Schema, cells: Mapping[str, Cells], engine: 
     """
     narrow = _only(schema, cells)
     where = as_engine(engine)
-    if is_far(where) and isinstance(source, InputFiles) and source.has_places:
+    if is_remote(where) and isinstance(source, InputFiles) and source.has_places:
         asked = stretches(source.counts(), STRETCH_ROWS, {}, empty=False)
         found = where.sum(partial(_in_stretch, source, narrow, cells), asked)
     else:
         batches = (batch for batch, _ in source.batches(rows))
-        found = nearby(where).sum(partial(_in_batch, narrow, cells), batches)
+        found = local_engine(where).sum(partial(_in_batch, narrow, cells), batches)
     return no_people(cells) if found is None else found
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from versadp import inputs
-from versadp.engine import as_engine, at_work, is_far, nearby
+from versadp.engine import as_engine, at_work, is_remote, local_engine
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
 from versadp.noise.words import SLAB_ROWS, keystream
 from versadp.release.atomic_write import settle, sync_folder
@@ -164,9 +164,9 @@ class Run:
         People with an id are looked up here, where the ledger is, and so they are read and noised here.
         """
         source = self.feed.source
-        here = not is_far(engine) or self.mechanism.schema.id is not None
+        here = not is_remote(engine) or self.mechanism.schema.id is not None
         if here or not isinstance(source, InputFiles) or not source.has_places:  # a stream has no places to send
-            local = nearby(engine)
+            local = local_engine(engine)
             yield from local.map(partial(make_part, job), self._pieces(job, local, empty=empty))
             return
         rest = job.folder, job.rows, job.offset, job.frozen, job.is_sorted
@@ -211,7 +211,7 @@ class Run:
         sources, schema = read_runs(runs, files), self.mechanism.schema
         whole = Lot(0, lots, sources, scratch, offset, schema)
         asked = [Asked(number, known[number] if number < len(known) else None) for number in range(lots)]
-        work = sort_elsewhere if is_far(engine) else sort_here
+        work = sort_elsewhere if is_remote(engine) else sort_here
         gathered = 0
         give_back()  # of what runs took, little is of the sizes that lots take
         for lot in engine.map(partial(work, whole), asked):

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 from versadp import inputs
 from versadp.errors import ParameterError, ReleaseError
 from versadp.release.folder.editions import MOST_EDITIONS, Edition
-from versadp.release.folder.folder import Folder, open_shelf
+from versadp.release.folder.folder import Folder, open_storage
 from versadp.release.folder.manifest import parse_manifest
 from versadp.release.folder.part_file import is_inside, spoilt
-from versadp.release.folder.storage import shelf_of
+from versadp.release.folder.storage import storage_of
 from versadp.release.object_store import Stored, place_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Editions:
         if number not in self.manifests:
             there = ", ".join(map(str, sorted(self.manifests)))
             raise ReleaseError(f"the release has no edition {number}", hint=f"there is: {there}")
-        folder = open_shelf(shelf_of(edition_place(self.base, number)))
+        folder = open_storage(storage_of(edition_place(self.base, number)))
         if folder.manifest.digest != self.manifests[number].digest:
             raise ReleaseError("the release was replaced or appended to meanwhile", hint="load it again")
         return folder
@@ -102,7 +102,7 @@ def find_editions(path: str | PathLike[str] | Stored) -> tuple[Editions, int]:
     That is the newest for a release folder, and the edition itself for its own folder.
     """
     place = place_of(path, "the folder of a release")
-    folder = open_shelf(shelf_of(place))
+    folder = open_storage(storage_of(place))
     own = folder.manifest.edition
     if own == 1:
         base, manifests = place, {1: folder.manifest}
@@ -128,7 +128,7 @@ def _manifest(base: Path | Stored, number: int) -> Manifest | None:
     try:
         if isinstance(base, Path) and number > 1 and not is_inside(base, edition_name(number)):
             raise spoilt(f"edition {number} is a link to somewhere else")
-        return parse_manifest(shelf_of(edition_place(base, number)).manifest())
+        return parse_manifest(storage_of(edition_place(base, number)).manifest())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
@@ -159,7 +159,7 @@ def open_edition(path: str | PathLike[str] | Stored, number: int | None = None) 
 
 def all_editions(folder: Folder) -> dict[int, Folder]:
     """Return all editions of the release that a folder is an edition of, by number."""
-    editions, _ = find_editions(folder.shelf.path)
+    editions, _ = find_editions(folder.storage.path)
     if 1 not in editions.manifests:
         raise ReleaseError("the first edition of the release is not there", hint="copy the folder of this edition")
     opened = {number: editions.folder(number) for number in sorted(editions.manifests) if number != _number(folder)}

@@ -30,7 +30,7 @@ from versadp.release.folder.part_file import PartFile, spoilt
 from versadp.release.folder.parts import GROUP_ROWS, part_name, part_options, part_rows, plain_table
 from versadp.release.folder.publish import put_release
 from versadp.release.folder.signature import SIGNATURE, copied
-from versadp.release.folder.storage import DAMAGED, InStore, OnDisk, footer_of, shelf_of
+from versadp.release.folder.storage import DAMAGED, InStore, OnDisk, footer_of, storage_of
 from versadp.release.object_store import Stored, is_stored, place_of
 from versadp.release.path.order import lot_start, lots_of, row_hash
 
@@ -91,14 +91,14 @@ class Folder:
     Handle(file='part-00000.parquet', group=0, first=0, rows=2) {'y': [0, 1]}
     """
 
-    shelf: OnDisk | InStore
+    storage: OnDisk | InStore
     manifest: Manifest
     _opening: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
     ahead: bool = field(default=False, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as a name: a worker reads the manifest, once, and refuses another than this."""
-        return _reopened, (self.shelf, self.manifest.digest, self._opening)
+        return _reopened, (self.storage, self.manifest.digest, self._opening)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -137,19 +137,19 @@ class Folder:
     @property
     def where(self) -> str:
         """Place of the records."""
-        return self.shelf.where
+        return self.storage.where
 
     @cached_property
     def types(self) -> pa.Schema:
         """Names and types of the columns, from the footer of the first part."""
         with _Reading():
-            return self.shelf.footer(self.manifest.parts[0]).schema.to_arrow_schema()
+            return self.storage.footer(self.manifest.parts[0]).schema.to_arrow_schema()
 
     def handles(self) -> tuple[Handle, ...]:
         """Return a handle for every row group, in the order of the records; only footers are read."""
         handles: list[Handle] = []
         first = 0
-        for part, footer in zip(self.manifest.parts, _footers(self.shelf, self.manifest), strict=True):
+        for part, footer in zip(self.manifest.parts, _footers(self.storage, self.manifest), strict=True):
             groups = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
             if sum(groups) != part.rows:
                 raise spoilt(f"{part.name} has other records than the manifest says")
@@ -194,19 +194,19 @@ class Folder:
 
     def _at_hand(self, part: PartFile) -> Any:
         """Return the part, or where it is: at once if another thread is taking its digest, else once it is checked."""
-        if self.shelf.slow or not _checking[self._opening, part.name].locked():
+        if self.storage.slow or not _checking[self._opening, part.name].locked():
             return self._check(part)
-        _check_footer(part, self.shelf.footer(part), self.mechanism.schema.columns)
-        return self.shelf.again(part)
+        _check_footer(part, self.storage.footer(part), self.mechanism.schema.columns)
+        return self.storage.again(part)
 
     def _check(self, part: PartFile) -> Any:
         """Return the part, or where it is, once its bytes are what the manifest says."""
         own = self._opening, part.name
         with _checking[own]:
             if own not in _checked:
-                _check_footer(part, footer_of(part, self.shelf.opened(part)), self.mechanism.schema.columns)
+                _check_footer(part, footer_of(part, self.storage.opened(part)), self.mechanism.schema.columns)
                 _checked.add(own)
-        return self.shelf.again(part)
+        return self.storage.again(part)
 
 
 def unpacked(rows: Any) -> Any:
@@ -223,29 +223,33 @@ def unpacked(rows: Any) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _reopened(shelf: OnDisk | InStore, digest: str, opening: str) -> Folder:
-    manifest = read_manifest(shelf)
+def _reopened(storage: OnDisk | InStore, digest: str, opening: str) -> Folder:
+    manifest = read_manifest(storage)
     if manifest.digest != digest:
         raise spoilt("the release was replaced or appended to while it was being read")
-    return Folder(shelf, manifest, opening)
+    return Folder(storage, manifest, opening)
 
 
 def open_folder(path: str | PathLike[str] | Stored) -> Folder:
     """Read a release's manifest and check it, and the ends of its parts."""
-    return open_shelf(shelf_of(place_of(path, "the folder of a release")))
+    return open_storage(storage_of(place_of(path, "the folder of a release")))
 
 
-def open_shelf(shelf: OnDisk | InStore) -> Folder:
-    """Read the manifest of the release on a shelf and check it, and the ends of its parts."""
-    manifest = read_manifest(shelf)
-    for part, footer in zip(manifest.parts, _footers(shelf, manifest), strict=True):
+def open_storage(storage: OnDisk | InStore) -> Folder:
+    """Read the manifest of the release in a storage and check it, and the ends of its parts."""
+    manifest = read_manifest(storage)
+    for part, footer in zip(manifest.parts, _footers(storage, manifest), strict=True):
         _check_footer(part, footer, manifest.mechanism.schema.columns)
-    return Folder(shelf, manifest)
+    return Folder(storage, manifest)
 
 
-def _footers(shelf: OnDisk | InStore, manifest: Manifest) -> Iterator[Any]:
+def _footers(storage: OnDisk | InStore, manifest: Manifest) -> Iterator[Any]:
     """Yield the footers of all parts; a store is asked for several at a time."""
-    return Pool("threads", ASKED).map(shelf.footer, manifest.parts) if shelf.slow else map(shelf.footer, manifest.parts)
+    return (
+        Pool("threads", ASKED).map(storage.footer, manifest.parts)
+        if storage.slow
+        else map(storage.footer, manifest.parts)
+    )
 
 
 def write_folder(
@@ -292,7 +296,7 @@ def _copy_editions(folder: Folder, scratch: Path) -> None:
 def _copy(folder: Folder, scratch: Path) -> None:
     """Copy a release as it is: parts that have other bytes would be taken for other records."""
     for part in folder.manifest.parts:
-        found = folder.shelf.opened(part)
+        found = folder.storage.opened(part)
         with _Reading(), scratch.joinpath(part.name).open("xb") as out:
             if isinstance(found, Path):
                 with found.open("rb") as file:
@@ -301,8 +305,8 @@ def _copy(folder: Folder, scratch: Path) -> None:
                 with found:
                     shutil.copyfileobj(found, out)
         sync_file(scratch / part.name)
-    create(scratch / MANIFEST, text_of(folder.manifest, folder.shelf), mode=0o666)
-    if (signature := copied(folder.shelf)) is not None:
+    create(scratch / MANIFEST, text_of(folder.manifest, folder.storage), mode=0o666)
+    if (signature := copied(folder.storage)) is not None:
         create(scratch / SIGNATURE, signature, mode=0o666)
 
 

@@ -26,7 +26,7 @@ from versadp.release.path.order import KEPT, Order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from versadp.release.folder.storage import Shelf
+    from versadp.release.folder.storage import Storage
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 64 * 2**20
@@ -190,18 +190,18 @@ def refuse_metadata(mechanism: Mechanism, metadata: Metadata | None) -> None:
         )
 
 
-def read_manifest(folder: Path | Shelf) -> Manifest:
+def read_manifest(folder: Path | Storage) -> Manifest:
     """Read a release's manifest and check it; of the parts only what it says about them."""
     from versadp.release.folder.storage import OnDisk
 
-    shelf = OnDisk(folder) if isinstance(folder, Path) else folder
+    storage = OnDisk(folder) if isinstance(folder, Path) else folder
     try:
-        text = shelf.manifest()
+        text = storage.manifest()
     except (OSError, RuntimeError) as problem:  # RuntimeError for links that go round
         if isinstance(problem, VersadpError):  # a store that does not answer
             raise
         raise ReleaseError(
-            f"{str(shelf)!r} is not a release folder: it has no readable {MANIFEST}",
+            f"{str(storage)!r} is not a release folder: it has no readable {MANIFEST}",
             hint="give the folder that versadp wrote",
         ) from None
     return parse_manifest(text)
@@ -217,9 +217,9 @@ def parse_manifest(text: bytes) -> Manifest:
         raise spoilt("the manifest is not valid JSON of finite numbers") from None
 
 
-def text_of(manifest: Manifest, shelf: Shelf) -> bytes:
+def text_of(manifest: Manifest, storage: Storage) -> bytes:
     """Return the text of a manifest that was read from there; refuse if another stands there by now."""
-    text = shelf.manifest()
+    text = storage.manifest()
     if parse_manifest(text).digest != manifest.digest:
         raise ReleaseError("the release was replaced or appended to meanwhile", hint="load it again")
     return text

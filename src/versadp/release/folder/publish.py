@@ -22,7 +22,7 @@ from versadp.release.object_store import PIECE
 if TYPE_CHECKING:
     from versadp.release.folder.folder import Folder
     from versadp.release.folder.metadata import Metadata
-    from versadp.release.folder.storage import Shelf
+    from versadp.release.folder.storage import Storage
     from versadp.release.object_store import Stored
     from versadp.release.release import Release
 
@@ -34,18 +34,18 @@ def put_release(target: Stored, release: Release, folder: Folder | None, metadat
 
     if folder is not None:
         for number, edition in all_editions(folder).items():  # an edition follows what is there
-            _put(edition_place(target, number), edition.shelf, edition.manifest)
+            _put(edition_place(target, number), edition.storage, edition.manifest)
         return
 
     with tempfile.TemporaryDirectory(prefix="versadp-") as place:
         write_folder(Path(place, "released"), release, metadata=metadata)
         made = open_folder(Path(place, "released"))
-        _put(target, made.shelf, made.manifest)
+        _put(target, made.storage, made.manifest)
 
 
-def _put(target: Stored, shelf: Shelf, manifest: Manifest) -> None:
-    there, text = _there(target), text_of(manifest, shelf)
-    signature = copied(shelf)
+def _put(target: Stored, storage: Storage, manifest: Manifest) -> None:
+    there, text = _there(target), text_of(manifest, storage)
+    signature = copied(storage)
     if there is not None and there.digest == manifest.digest:
         _put_signature(target, signature)
         return
@@ -53,7 +53,7 @@ def _put(target: Stored, shelf: Shelf, manifest: Manifest) -> None:
     if there is not None and (there.mechanism != manifest.mechanism or manifest.parts[: len(known)] != known):
         raise ReleaseError(f"{str(target)!r} has another release already", hint="choose a new address")
     for part in manifest.parts[len(known) :]:
-        found = shelf.opened(part)
+        found = storage.opened(part)
         data = found.read_bytes() if isinstance(found, Path) else _read(found)
         (target / part.name).put(data)
         reached("part put")

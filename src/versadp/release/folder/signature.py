@@ -18,7 +18,7 @@ from versadp.errors import ParameterError, ReleaseError, VersadpError
 
 if TYPE_CHECKING:
     from versadp.release.folder.manifest import Manifest
-    from versadp.release.folder.storage import Shelf
+    from versadp.release.folder.storage import Storage
 
 SIGNATURE = "manifest.sig"
 MAX_SIGNATURE = 4096  # bytes of the file
@@ -132,12 +132,12 @@ def read_key(trusted: str | bytes | PathLike[str]) -> bytes:
         raise _no_key() from None
 
 
-def check_signature(shelf: Shelf, manifest: Manifest, trusted: bytes) -> None:
+def check_signature(storage: Storage, manifest: Manifest, trusted: bytes) -> None:
     """Refuse a release whose manifest was not signed with a key."""
     from versadp.release.folder.manifest import text_of
 
-    text = text_of(manifest, shelf)  # before the signature: an append puts its signature first
-    found = signature_at(shelf)
+    text = text_of(manifest, storage)  # before the signature: an append puts its signature first
+    found = signature_at(storage)
     if found is None:
         raise ReleaseError("the release is not signed", hint="fetch it with its manifest.sig, from who signed it")
     if found.key != trusted:
@@ -152,10 +152,10 @@ def check_signature(shelf: Shelf, manifest: Manifest, trusted: bytes) -> None:
         )
 
 
-def signature_at(shelf: Shelf) -> Signature | None:
+def signature_at(storage: Storage) -> Signature | None:
     """Return the signature that lies beside a manifest; None if there is none, an error if it is no signature."""
     try:
-        text = shelf.signature()
+        text = storage.signature()
     except FileNotFoundError:
         return None
     except (OSError, RuntimeError) as problem:
@@ -165,10 +165,10 @@ def signature_at(shelf: Shelf) -> Signature | None:
     return Signature.parse(text)
 
 
-def copied(shelf: Shelf) -> bytes | None:
+def copied(storage: Storage) -> bytes | None:
     """Return the signature file that goes with a copy of a release; what is no signature is left behind."""
     try:
-        found = signature_at(shelf)
+        found = signature_at(storage)
     except ReleaseError:
         return None
     return None if found is None else found.text()

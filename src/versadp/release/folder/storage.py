@@ -37,7 +37,7 @@ _fetching: defaultdict[str, Lock] = defaultdict(Lock)
 _room = Lock()
 
 
-class Shelf(Protocol):
+class Storage(Protocol):
     """Operations that a release needs of its storage."""
 
     where: str
@@ -166,8 +166,8 @@ class InStore:
             scratch.unlink(missing_ok=True)
 
 
-def shelf_of(place: Path | Stored) -> OnDisk | InStore:
-    """Return the shelf at a place."""
+def storage_of(place: Path | Stored) -> OnDisk | InStore:
+    """Return the storage at a place."""
     return InStore(place) if isinstance(place, Stored) else OnDisk(place.absolute())
 
 
