@@ -56,7 +56,7 @@ def test_the_whole_story(place):
     again = run(*release, "--epsilon", 4, "--delta", 0.05, "--exact-rate", 0.02)
     assert "holds these 500 records already: nothing was released" in again.output
     again = run(*release, "--epsilon", 4, "--delta", 0.05, "--exact-rate", 0.02, "--format", "json")
-    assert json.loads(again.output) == [{"release": str(place / "out"), "rows": 500}]
+    assert json.loads(again.stdout) == [{"release": str(place / "out"), "rows": 500}]
     result = run("append", place / "out", place / "more.parquet")
     added, guarantee = result.output.splitlines()
     assert added == "200 people added, 100 were there already"
