@@ -88,3 +88,15 @@ def test_levels_are_a_lattice_without_windows():
 def test_a_block_that_keeps_nothing_has_no_lattice_and_a_fine_one_is_not_small():
     assert not Window(epsilon=1.0, cells=2**20, window=4).on({"x": vdp.Bounded(0, 1)}).lattice("x").is_small
     assert Response(keep=0.0).on({"c": vdp.Categorical(["a", "b"])}).lattice("c") is None
+
+
+def test_lattice_of_billions_of_points_is_told_from_a_small_one_without_its_values():
+    import tracemalloc
+
+    tracemalloc.start()
+    fine = Lattice(0.0, 1e-9, 2**31 - 3, 2, keep=0.5)
+    assert (fine.is_small, fine.points, fine.shown) == (False, 2**31 - 2, 2**31 - 1)
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
+    few = Lattice(0.0, 1.0, 10, 4, keep=0.5, merged=2)
+    assert (few.is_small, few.points) == (True, few.values.size)

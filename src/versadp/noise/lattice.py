@@ -84,18 +84,23 @@ class Lattice:
     @cached_property
     def values(self) -> Array:
         """The lattice points, in the column's own units; of merged ones the last is the upper bound."""
-        points = np.minimum(self.merged * np.arange(-(-self.last // self.merged) + 1.0), self.last)
+        points = np.minimum(self.merged * np.arange(float(self.points)), self.last)
         return np.asarray(self.low + self.step * points)
+
+    @property
+    def points(self) -> int:
+        """Number of lattice points; of values that are not tabled, which may be billions, nothing more is needed."""
+        return -(-self.last // self.merged) + 1
 
     def nearest(self, x: Array) -> Array:
         """Return the lattice points next to values of the column."""
-        place = np.clip(np.rint((x - self.low) / (self.step * self.merged)), 0, self.values.size - 1)
+        place = np.clip(np.rint((x - self.low) / (self.step * self.merged)), 0, self.points - 1)
         return np.asarray(self.values[place.astype(np.int64)])
 
     @property
     def shown(self) -> int:
         """Number of outputs that show a value."""
-        return self.values.size - 1 + self.window // self.merged
+        return self.points - 1 + self.window // self.merged
 
     @cached_property
     def drawn(self) -> Array:

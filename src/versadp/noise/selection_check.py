@@ -199,5 +199,5 @@ def lacking_chance(blocks: Iterable[Block | Coded], columns: Mapping[str, Array]
             chances.append(coded_chance(category, lattice.keep, codes))
         told = [name for name in own.columns if name in columns and name not in own.nullable]
         found = [(own.lattice(name), columns[name]) for name in told]
-        chances += [redrawn_chance(lattice, released) for lattice, released in found if lattice is not None]
+        chances += [redrawn_chance(each, released) for each, released in found if each is not None and each.is_small]
     return min(1.0, SELDOM * len(chances) * min(chances)) if chances else None
