@@ -48,3 +48,11 @@ def test_import_is_light():
     heavy = ["numpy", "scipy", "pandas", "polars", "pyarrow", "sklearn", "formulaic", "numba", "narwhals"]
     code = f"import sys, versadp; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_mechanism_is_read_without_compiled_loops():
+    """Collectors and commands that read a mechanism need 60 MB less without them."""
+    text = vdp.Mechanism(vdp.Schema({"age": vdp.Bounded(18, 90)}), noise={"age": vdp.noise.Window(2.0)}).to_json()
+    code = "import sys, versadp; versadp.Mechanism.from_json(sys.argv[1]); print('numba' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code, text], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"

@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.noise.kernel import compiled
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-_TERMS = 14  # of the power series of sin(y)/y, exact below 1
 EVEN = 1e-12  # relative: frequencies that are multiples of the first but for rounding
 
 
@@ -69,30 +66,11 @@ def sinc(y: Complex) -> tuple[Complex, Complex, Complex]:
     >>> [float(each.real.round(4)) for each in sinc(np.array(np.pi + 0j))]
     [0.0, -0.3183, 0.2026]
     """
+    from versadp.noise.sinc_kernel import write_sinc  # compiled: whoever only releases need not load it
+
     out = np.empty((3, *y.shape), complex)
-    _write_sinc(np.ascontiguousarray(y, dtype=complex).ravel(), out.reshape(3, -1))
+    write_sinc(np.ascontiguousarray(y, dtype=complex).ravel(), out.reshape(3, -1))
     return out[0], out[1], out[2]
-
-
-@compiled
-def _write_sinc(y: Complex, out: Complex) -> None:
-    """Write `sin(y)/y` and its first two derivatives: below 1 by its power series, which is exact there."""
-    for i in range(y.shape[0]):
-        at = y[i]
-        if abs(at) >= 1.0:
-            value = np.sin(at) / at
-            first = (np.cos(at) - value) / at
-            out[0, i], out[1, i], out[2, i] = value, first, -value - 2.0 * first / at
-            continue
-        square, term = at * at, 1.0 + 0.0j  # term: of the series over its power of y
-        value, first, second = 1.0 + 0.0j, 0.0j, 0.0j
-        for k in range(1, _TERMS):
-            power, size = 2.0 * k, 1.0 / (2.0 * k * (2.0 * k + 1.0))
-            second -= power * (power - 1.0) * size * term
-            first -= power * size * term * at
-            term = -term * size * square
-            value += term
-        out[0, i], out[1, i], out[2, i] = value, first, second
 
 
 def spread_ratio(t: Complex, above: Array, below: Array) -> tuple[Complex, Complex, Complex]:
