@@ -100,7 +100,7 @@ class StoreError(VersadpError, RuntimeError):
 
 
 class EngineError(VersadpError, RuntimeError):
-    """Whoever was to do the work is lost, cannot be reached or runs other code."""
+    """A worker is lost, cannot be reached or runs other code."""
 
 
 class MissingExtraError(VersadpError, ImportError):
@@ -118,7 +118,7 @@ class VersadpWarning(UserWarning):
 
 
 class InsecureWarning(VersadpWarning):
-    """The noise can be predicted by whoever knows the seed: for research, not for a release."""
+    """The noise can be predicted from its seed: for research, not for a release."""
 
 
 class ClampedWarning(VersadpWarning):
@@ -130,7 +130,7 @@ class RowsLeftOutWarning(VersadpWarning):
 
 
 class UselessWarning(VersadpWarning):
-    """Under this noise so many records tell no mean of any column within a tenth of its range."""
+    """Under this noise the records tell no mean of any column within a tenth of its range."""
 
 
 class DeltaWarning(VersadpWarning):

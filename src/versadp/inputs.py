@@ -1,4 +1,4 @@
-"""What this package accepts: numbers, whole numbers, rates; everything else is refused with what is allowed.
+"""Checks of arguments: numbers, whole numbers, rates; all else is refused with what is allowed.
 
 And files that somebody else wrote: ordinary ones of a bounded size, and JSON whose numbers are numbers.
 """
@@ -168,7 +168,7 @@ def is_encodable(value: str) -> bool:
 
 
 def file_bytes(path: str | Path, most: int) -> bytes:
-    """Return the bytes of an ordinary file of at most so many; a pipe, a device or more is an OSError, at once.
+    """Return the bytes of an ordinary file up to a size; a pipe, a device or a larger file is an OSError, at once.
 
     Examples
     --------

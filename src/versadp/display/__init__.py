@@ -1,1 +1,1 @@
-"""What people see: tables, progress, pictures. Arrays and strings in; nothing of the domain is known here."""
+"""Tables, progress and pictures from arrays and strings; nothing of the domain is known here."""

@@ -1,4 +1,4 @@
-"""What an engine is: a name and two verbs."""
+"""Engines: a name and two verbs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 @runtime_checkable
 class Engine(Protocol):
-    """What releasing and fitting ask of whoever does the work.
+    """Interface that releasing and fitting use to run work.
 
     An engine of your own is any object with a name and these two verbs; `add_up` helps with the second.
 
@@ -33,7 +33,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What the engine is called."""
+        """Name of the engine."""
         ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -184,7 +184,7 @@ class _Bundle(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """What is under way."""
+    """Pending futures."""
 
     sent: Any
     bundle: _Bundle

@@ -58,7 +58,7 @@ def rounded_gaussian(words: NDArray[np.uint64], sigma: float) -> Counts:
 
 
 def rounded_gaussian_error(sigma: float, counts: int = 1) -> float:
-    """Return a bound on the total variation distance of the noise of so many counts from the ideal.
+    """Return a bound on the total variation distance of the noise of all counts from the ideal.
 
     Each of the at most `2 FARTHEST sigma + 3` values of a count has its probability to two words; beyond them lie less
     than two words' worth.

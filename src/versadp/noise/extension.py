@@ -1,4 +1,4 @@
-"""What a loss is taken to be outside the domain, where no true record lies.
+"""Extensions: values of a loss outside the domain, where no true record lies.
 
 Any `v` that equals the loss on the box gives an unbiased corrected loss, since the box is all that true records can
 reach. Far-out records carry almost no information, and an extension that fades keeps them from dominating the
@@ -201,7 +201,7 @@ class Fade(Extension):
 
     @property
     def name(self) -> str:  # type: ignore[override] # it has a number in it
-        """What it is called in a summary."""
+        """Name in a summary."""
         return f"fade {self.length:g}"
 
     def value(self, q: Array) -> Array:

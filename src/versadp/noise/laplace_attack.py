@@ -1,4 +1,4 @@
-"""How an attacker tells two records apart that were released with zero-inflated Laplace noise.
+"""Attacks that distinguish two records released with zero-inflated Laplace noise.
 
 The score is the log likelihood ratio of the noise's own law: by Neyman and Pearson nothing separates the two better.
 Events that no density knows of are tried beside it.

@@ -1,4 +1,4 @@
-r"""What is missing from the outcomes of sampled noise: a small share of every likely one.
+r"""Mass that sampled noise lacks: a small share of every likely outcome.
 
 `grid.sampler_error` bounds the probability τ that words and true uniforms give different noise. An event that is
 rare under ideal noise could still lose all of its probability that way, and a guarantee at a large epsilon rests on

@@ -1,4 +1,4 @@
-"""Whether released values are missing where noise would have put some: rows kept only above or below some value.
+"""Test for outputs that are likely under noise and that a table lacks: rows selected by released values.
 
 Laplace noise:
 

@@ -1,4 +1,4 @@
-"""What a provider sets: probabilities of coins, and numbers for all columns or for each."""
+"""Checks of a provider's settings: probabilities of coins, and numbers for all columns or for each."""
 
 from __future__ import annotations
 

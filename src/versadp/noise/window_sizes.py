@@ -30,7 +30,7 @@ FINE = 2**12  # lattice points in the window of a number without a step
 def window_sizes(
     spec: Window, numbers: Mapping[str, Bounded], combinations: int, epsilon: float, delta: float
 ) -> tuple[Sizes, Sizes, Sizes]:
-    """Return cells, window and places of a missing value of each number; the last where it is private who is missing.
+    """Return cells, window and places of a missing value of each number; the last where missingness is private.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether values could have come out of zero-inflated Laplace noise.
+"""Test that values could be outputs of zero-inflated Laplace noise.
 
 A column that was scaled, rounded or clamped after release no longer carries the noise that the correction assumes.
 Released values lie on a fine grid; scaling moves them to another grid, which shows even in a few values. A researcher's

@@ -1,4 +1,4 @@
-"""What a release tells of each column: figures with intervals, and a picture of what was released beside what is so."""
+"""Figures of each column with intervals, and a picture of released beside corrected values."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sums:
-    """Of one private column: records, those with a value, sum, sum of squares, and counts of levels."""
+    """Sums of one private column: records, those with a value, sum, sum of squares, and counts of levels."""
 
     rows: int = 0
     there: int = 0

@@ -1,4 +1,4 @@
-"""`dossier`: papers about a release, for a registry, for the people in it, and for whoever answers for it."""
+"""`dossier`: papers about a release, for a registry, for the people in it, and for its curator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dossier states: figures of a release, computed from its mechanism and its manifest; no record is read.
+"""Figures of a dossier, computed from a release's mechanism and manifest; no record is read.
 
 Two attackers: one who knows which row is whose (`local`), and one who does not (`shuffled`, if the rows are in an
 order that tells nothing). Two units: a whole record, and one attribute of it. Every figure is rounded toward less
@@ -61,7 +61,7 @@ class Figure:
 
     @cached_property
     def guessed(self) -> float:
-        """How often an attacker is right who is to tell two equally likely versions apart, at most, in percent."""
+        """Largest share of right guesses, in percent, of an attacker between two equally likely versions."""
         return _percent((1 + min(each.advantage() for each in self.profiles)) / 2)
 
     @cached_property
@@ -87,7 +87,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a release without its records.
+    """Facts about a release that need no records.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Facts:
 
     @property
     def metadata(self) -> Metadata:
-        """What the publisher says."""
+        """Metadata that the publisher stated."""
         return self.release.metadata
 
     @property
@@ -118,12 +118,12 @@ class Facts:
 
     @property
     def shuffled(self) -> bool:
-        """Whether the rows are in an order that tells nothing."""
+        """True if the rows are in an order that tells nothing."""
         return self.release.order.alike is not None
 
     @cached_property
     def smallest(self) -> int | None:
-        """How many records the smallest group with equal public values has, if that is known."""
+        """Size of the smallest group with equal public values, if it is known."""
         if self.release.order.alike:
             return min(self.release.order.alike)
         return None if self.schema.public or self.schema.public_patterns else self.rows
@@ -147,13 +147,13 @@ class Facts:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What the publisher did not say."""
+        """Names of metadata that the publisher did not state."""
         names = (*SAID, "date", "software")
         return tuple(name for name in names if getattr(self.metadata, name) is None)
 
     @property
     def editions(self) -> int:
-        """How many editions its folder has."""
+        """Number of editions in its folder."""
         return len({self.release.edition, *(edition.number for edition in self.release.other_editions)})
 
     @property

@@ -1,4 +1,4 @@
-"""What a release promises, as a page shows it: points of the trade-off curve, (epsilon, delta) pairs, one release more.
+"""Guarantee of a release on a page: points of the trade-off curve, (epsilon, delta) pairs, one release more.
 
 Four guarantees stand side by side: for a whole record and for one attribute, and each of them from two attackers, one
 who knows which row is whose (local) and one who does not (shuffled). Every figure is rounded toward less privacy.
@@ -144,7 +144,7 @@ def pairs(every: dict[str, PrivacyProfile]) -> list[dict[str, str]]:
 
 
 def _small(delta: float) -> str:
-    """Return a delta; what is less than anybody can mean is not told to three digits."""
+    """Return a delta as text; below any meaningful size it is not given to three digits."""
     return "below 1e-12" if 0 < delta < 1e-12 else rounded_up(delta)
 
 

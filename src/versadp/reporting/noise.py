@@ -1,4 +1,4 @@
-"""What the noise does to one value, beside the range of its column.
+"""Effect of the noise on one value, beside the range of its column.
 
 Made-up records, each with every number in the middle of its range and every category at its first level, go through the
 noise of each block, with words from a plain generator: nobody is in them, so that nothing needs to be secret.
@@ -28,7 +28,7 @@ FINE = 2.0**-10  # of a range: what is nearer than this is only rounded
 
 
 class Spread(NamedTuple):
-    """Where a value in the middle of a column's range is released: shares of the range, 0 and 1 its ends.
+    """Released places of a value in the middle of a column's range, as shares of the range.
 
     `truth` is where it was, and `same` how often it is released there, or at the nearest place that can be released.
     """

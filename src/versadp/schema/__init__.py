@@ -1,4 +1,4 @@
-"""What the columns of a table are: bounded numbers, dates, categories, public, or not for release at all.
+"""Types of columns: bounded numbers, dates, categories, public, or not for release at all.
 
 Bounds and levels are declared by the provider and never read off the data, which would leak them. So is whether values
 may be missing: who is missing is a fact about people, and private unless it is declared public.

@@ -104,7 +104,7 @@ class Bounded:
 
     @property
     def steps(self) -> int | None:
-        """How many steps lie between the bounds, if there is a step."""
+        """Number of steps between the bounds, if there is a step."""
         return None if self.step is None else round(self.width / self.step)
 
     def to_dict(self) -> dict[str, Any]:
@@ -271,7 +271,7 @@ class Categorical:
 
     @property
     def outcomes(self) -> int:
-        """How many things a value can be that noise must make look alike: the levels, and missing if it is private."""
+        """Number of outcomes that noise must make look alike: the levels, and missing if it is private."""
         return len(self.levels) + (self.nullable is True)
 
     def to_dict(self) -> dict[str, Any]:

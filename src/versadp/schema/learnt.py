@@ -1,4 +1,4 @@
-"""What is known of bounds that were learnt from private records with noise: by which noise, and how many are clipped.
+"""Facts about bounds learnt from private records: the noise, and the share of clipped values.
 
 It stands in a schema beside the bounds (`docs/format.md`), since what they cost is part of every guarantee that the
 schema's mechanism states. A person stands once in each of `levels` counts per column, so with D the sum of these over
@@ -23,7 +23,7 @@ _FIELDS = {"noise", "scale", "levels", "counts", "share", "coverage", "epsilon",
 
 
 class Clipped(NamedTuple):
-    """What the noisy counts say about one column.
+    """Estimates of one column from the noisy counts.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Clipped(NamedTuple):
 
 @dataclass(frozen=True)
 class LearntBounds:
-    """How the bounds of a schema were learnt.
+    """Record of how the bounds of a schema were learnt.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class LearntBounds:
 
     @property
     def is_free(self) -> bool:
-        """Whether the records that are now to be released were not looked at."""
+        """True if the bounds were learnt without the records that are now to be released."""
         return self.noise == EARLIER
 
     def sensitivity(self, unit: str) -> int:

@@ -127,7 +127,7 @@ class Schema:
 
     @property
     def rows_per_person(self) -> int:
-        """How many rows one person may have at the most."""
+        """Largest number of rows per person."""
         return self._rows_per_person
 
     @property
@@ -137,7 +137,7 @@ class Schema:
 
     @property
     def bounds(self) -> LearntBounds | None:
-        """How bounds inside the declared ones were learnt, or None if they were not."""
+        """Record of how bounds inside the declared ones were learnt, or None if they were not."""
         return self._bounds
 
     @property

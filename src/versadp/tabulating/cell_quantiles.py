@@ -97,7 +97,7 @@ def _public(release: Release, name: str) -> Axis:
 
 
 def _quantile(axis: Axis, means: Means, tau: float, z: float, widening: float) -> tuple[float, float, float, float]:
-    """Return a quantile, its standard error and the ends of its interval; NaN if the cell is not told apart from 0."""
+    """Return a quantile, its standard error and the ends of its interval; NaN if the count is not significant."""
     assert axis.edges is not None
     share, cov = float(means.first.sum()), means.cov
     se = float(np.sqrt(max(cov.sum(), 0.0)))

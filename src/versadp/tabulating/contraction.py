@@ -87,7 +87,7 @@ def contract(layout: Layout, counted: Counted, cells: NDArray[np.int64]) -> Mean
 
 
 def lots(counted: Counted, width: int) -> Iterable[tuple[NDArray[np.int64], Array]]:
-    """Yield joint codes and sums, so many at a time that their matrices are small."""
+    """Yield joint codes and sums in parts whose matrices are small."""
     step = max(1, LARGEST // max(width, 1))
     for start in range(0, len(counted.codes), step):
         yield counted.codes[start : start + step], counted.sums[start : start + step]

@@ -61,7 +61,7 @@ def share_intervals(
 
 
 def ratio_intervals(top: Array, bottom: Array, cov: tuple[Array, Array, Array], z: float) -> Array:
-    """Return Fieller's intervals of ratios, (ratios, 2); infinite where the denominator is not told apart from 0.
+    """Return Fieller's intervals of ratios, (ratios, 2); infinite where the denominator is not significant.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What is counted in one pass.
+    """Counts of one pass.
 
     Attributes
     ----------

@@ -282,7 +282,7 @@ class Table:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be known to read the figures."""
+        """Notes needed to read the figures."""
         out = [f"estimate ± standard error; {100 * self.level:g}% intervals are in the table's rows"]
         if self.simultaneous:
             out[0] += ", and hold for all cells of one statistic at once"

@@ -64,7 +64,7 @@ class Cells:
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many cells the blocks of each resolution hold."""
+        """Number of cells in the blocks of each resolution."""
         return tuple(size for size in BLOCKS if size == 1 or (self.ordered and 2 * size < self.size))
 
     @property

@@ -1,4 +1,4 @@
-"""How many people are in each cell of each column: whole numbers, so that they add up alike on every engine."""
+"""Counts of people per cell of each column, in whole numbers, which add up alike on every engine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def by_column(counts: Counts, cells: Mapping[str, Cells]) -> dict[str, Counts]:
 
 
 def counted(source: Source, schema: Schema, cells: Mapping[str, Cells], engine: str | Engine, rows: int) -> Counts:
-    """Return the counts of a source, read once: by whoever sees its files, or here.
+    """Return the counts of a source, read once: by the workers that see its files, or here.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def _narrowed(
 
 
 class _End(NamedTuple):
-    """Where a bound lies, on one side: in a cell from there, cut by a part; people beyond it, with standard errors."""
+    """Estimate of a bound on one side: its cell, the part cut off, and people beyond it, with standard errors."""
 
     cell: int
     part: float

@@ -35,7 +35,7 @@ _MOST_MU = 1e3
 
 @dataclass(frozen=True)
 class BoundsRequest:
-    """What is to be learnt, and with what: all of it known before anybody looks at the records.
+    """Plan of learning bounds: columns, grids and noise, all of it fixed before the records are read.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class BoundsRequest:
         )
 
     def law(self, schema: Schema, levels: Mapping[str, int], counts: int) -> LearntBounds:
-        """Return the noise of counts in which a record stands so often per column, and that are so many in all."""
+        """Return the noise of counts, given how many a record changes per column and how many there are in all."""
         spread = max(levels.values()) if self.unit == "attribute" else sum(levels.values())
         rows = schema.rows_per_person if self.unit == PERSON else 1
         if self.pure:

@@ -1,4 +1,4 @@
-"""What is said of learnt bounds: in the privacy statement, beside estimates, and of quantiles beyond them."""
+"""Sentences about learnt bounds: in the privacy statement, beside estimates, and about quantiles beyond them."""
 
 from __future__ import annotations
 

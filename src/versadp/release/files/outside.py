@@ -1,4 +1,4 @@
-"""How many values of an intake lay beyond the bounds: for its provider, and for nobody else."""
+"""Number of values of an intake beyond the bounds, for its provider only."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(counts: list[int], rows: int, known: Mapping[int, Part], *, empty: bool) -> Iterator[Stretch]:
-    """Yield stretches of just `rows` records out of files with so many, the last perhaps shorter.
+    """Yield stretches of `rows` records out of files, the last perhaps shorter.
 
     Examples
     --------

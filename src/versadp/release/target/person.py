@@ -35,7 +35,7 @@ def units_of(schema: Schema) -> tuple[str, ...]:
 
 
 def unit_of(schema: Schema, unit: str | None) -> str:
-    """Return the unit that is meant: the default if it is left out, and "record" for a person who has one row.
+    """Return the unit of a guarantee: the default if it is left out, and "record" for a person with one row.
 
     Examples
     --------
