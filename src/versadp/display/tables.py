@@ -41,12 +41,20 @@ def render(rows: Sequence[Mapping[str, Any]], style: str = "text") -> str:
     if style != "text":
         raise ParameterError(f"there is no format {style!r}", hint=f"choose from {', '.join(FORMATS)}")
     cells = [header, *([_cell(row[key]) for key in header] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
-    right = [all(isinstance(row[key], int | float) or row[key] is None for row in rows) for key in header]
-    return "\n".join(
-        "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)).rstrip()
-        for line in cells
-    )
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = [is_numeric(rows, key) for key in header]
+    return "\n".join(aligned(line, widths, right) for line in cells)
+
+
+def is_numeric(rows: Sequence[Mapping[str, Any]], key: str) -> bool:
+    """Return True if a column holds numbers only, which are aligned on the right; None is an empty cell."""
+    return all(isinstance(row[key], int | float) or row[key] is None for row in rows)
+
+
+def aligned(line: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    """Return a line of cells, each padded to its column's width."""
+    placed = zip(line, widths, right, strict=True)
+    return "  ".join(cell.rjust(width) if flag else cell.ljust(width) for cell, width, flag in placed).rstrip()
 
 
 def _cell(value: Any) -> str:

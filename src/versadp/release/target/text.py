@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
-from versadp.display.tables import render
+from versadp.display.tables import aligned, is_numeric, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,23 +31,17 @@ def fitted_table(rows: Sequence[Mapping[str, Any]], width: int = WIDTH) -> str:
         return plain
     header = list(rows[0])
     shown = [[render([{"": row[key]}]).partition("\n")[2].strip() for key in header] for row in rows]
-    numbers = [all(isinstance(row[key], int | float) or row[key] is None for row in rows) for key in header]
+    numbers = [is_numeric(rows, key) for key in header]
     sizes = [
-        max(
-            [min(len(name), MOST_OTHER)]
-            + [len(line[j]) if numbers[j] else min(len(line[j]), MOST_OTHER) for line in shown]
-        )
-        for j, name in enumerate(header)
+        max(min(len(name), MOST_OTHER), *(len(cell) if number else min(len(cell), MOST_OTHER) for cell in cells))
+        for name, number, cells in zip(header, numbers, zip(*shown, strict=True), strict=True)
     ]
     sizes[0] = max(LEAST_FIRST, width - sum(size + 2 for size in sizes[1:]))
     sizes[0] = min(sizes[0], max(len(line[0]) for line in [header, *shown]))
     out = []
     for line in [header, *shown]:
-        parts = [wrap(cell, size) or [""] for cell, size in zip(line, sizes, strict=True)]
-        for k in range(max(map(len, parts))):
-            texts = [part[k] if k < len(part) else "" for part in parts]
-            placed = zip(texts, sizes, numbers, strict=True)
-            out.append("  ".join(t.rjust(size) if number else t.ljust(size) for t, size, number in placed).rstrip())
+        parts = [wrap(cell, size) for cell, size in zip(line, sizes, strict=True)]
+        out += [aligned(texts, sizes, numbers) for texts in zip_longest(*parts, fillvalue="")] or [""]
     return "\n".join(out)
 
 
