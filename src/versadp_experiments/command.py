@@ -25,6 +25,7 @@ NAMES = (
     "baselines",
     "versatility",
     "realdata",
+    "births",
 )
 FULL = 5000
 THIN = {
@@ -52,6 +53,10 @@ DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 @click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw a picture into this file.")
 @click.option("--out", type=click.Path(file_okay=False), help="Keep replications here; a rerun continues.")
+@click.option("--data", "path", type=click.Path(dir_okay=False), help="births: the file of births.")
+@click.option("--epsilon", type=float, default=1.0, show_default=True, help="births: the guarantee of a record.")
+@click.option("--delta", type=float, default=1e-6, show_default=True, help="births: the guarantee of a record.")
+@click.option("--releases", type=click.IntRange(1), default=8, show_default=True, help="births: how many releases.")
 @click.option(
     "--engine",
     default="processes",
@@ -60,6 +65,12 @@ DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 )
 def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | None, **options: Any) -> None:
     """Make a table or figure of the paper again: published figure, ours, Monte Carlo error, and whether they agree."""
+    if what == "births":
+        from versadp_experiments.births import report
+
+        found = report.parts(options["path"], options["epsilon"], options["delta"], options["releases"], seed)
+        _show(found, style)
+        return
     if what in TABLES or what == "figure2":
         from versadp_experiments.running import Plan
 
@@ -99,7 +110,10 @@ def _table(what: str, plan: Plan, style: str, plot: str | None, options: dict[st
 def _compared(what: str, reps: int, seed: int, style: str, files: tuple[str | None, str | None]) -> None:
     from versadp_experiments.baselines import reporting
 
-    parts = reporting.parts(what, reps, seed, *files)
+    _show(reporting.parts(what, reps, seed, *files), style)
+
+
+def _show(parts: dict[str, list[dict[str, Any]]], style: str) -> None:
     if style == "json":
         click.echo(json.dumps(parts))
     else:
@@ -111,11 +125,7 @@ def _other(what: str, count: int, seed: int, style: str, plot: str | None) -> No
 
     if plot and what not in {"figure1", "proposition"}:
         raise ParameterError(f"{what!r} has no picture", hint="figure1, figure2, proposition and the tables have")
-    parts = _parts(what, count, seed)
-    if style == "json":
-        click.echo(json.dumps(parts))
-    else:
-        click.echo("\n\n".join(render(rows, style).rstrip("\n") for rows in parts.values()))
+    _show(_parts(what, count, seed), style)
     if plot and what == "figure1":
         pictures.figure1(plot, seed, count)
     elif plot:
