@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,8 @@ from versadp.losses.starts import newton
 from versadp.noise.points import How
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from versadp.correction import Records, Terms
@@ -75,24 +78,38 @@ def expanded(
         theta = plain_fit(problem.model, problem.units, sample)  # type: ignore[arg-type] # no custom model has an argument
     if line is None and isinstance(argument, Residual) and not argument.loss.smooth:
         line = line_in_closed_form(problem, sample)  # for its scale
-    law = None
+
+    place = Place(form, seen, theta, argument, problem.source.rows)
+    blur = partial(_blur, argument, line=line, factor=factor)
+    expansion, theta = _series_and_start(place, blur, MemorySource((sample,)), engine, seed)
+    return problem.approximated(expansion=expansion), theta
+
+
+def _series_and_start(
+    place: Place, blur: Callable[[float], float], source: MemorySource, engine: Engine, seed: int
+) -> tuple[Expansion, Array]:
+    """Return a series of the loss and where its score is nearly zero: a new one where the index leaves the last.
+
+    `blur` says over what a loss is smoothed whose index has some standard deviation.
+    """
+    within = None
     for _ in range(ROUNDS):
-        if law is None or not law.holds(index_law(form, seen, theta)):
-            blur = factor * _blur(argument, index_law(form, seen, theta).sd, line)
-            found, law = series(Place(form, seen, theta, argument, problem.source.rows, blur))
-            form = replace(form, expansion=found)
-            family = Family((form,), MemorySource((sample,)), form.model.size, engine, seed)
-        now = family.moments(theta, np.ones(1))
+        law = index_law(place.form, place.seen, place.theta)
+        if within is None or not within.holds(law):
+            found, within = series(replace(place, blur=blur(law.sd)))
+            place = replace(place, form=replace(place.form, expansion=found))
+            family = Family((place.form,), source, place.form.model.size, engine, seed)
+        now = family.moments(place.theta, np.ones(1))
         if not _is_convex(now):
             break
-        move = -np.linalg.solve(now.hessian, now.score[0])
-        near, within = bool((np.abs(move) < NEAR * np.sqrt(np.diag(now.covariance()))).all()), law
-        while not within.reaches(index_law(form, seen, theta + move)):  # beyond, the series is none of the loss
-            move, law = move / 2, None
-        theta = theta + move
+        move, reached = -np.linalg.solve(now.hessian, now.score[0]), within
+        near = bool((np.abs(move) < NEAR * np.sqrt(np.diag(now.covariance()))).all())
+        while not reached.reaches(index_law(place.form, place.seen, place.theta + move)):
+            move, within = move / 2, None  # beyond, the series is none of the loss
+        place = replace(place, theta=place.theta + move)
         if near:
             break
-    return problem.approximated(expansion=form.expansion), theta
+    return place.form.expansion, place.theta
 
 
 def _is_convex(moments: Moments) -> bool:
@@ -150,12 +167,12 @@ def _argument(problem: Problem) -> Argument | None:
     return argument_of(model.loss)
 
 
-def _blur(argument: Argument, spread: float, line: Line | None) -> float:
+def _blur(argument: Argument, spread: float, line: Line | None, factor: float) -> float:
     """Return over what a loss that is not smooth is blurred: a part of the scale of residuals, or of the index."""
     if argument.loss.smooth:
         return 0.0
     scale = spread if line is None else line.scale(getattr(argument.loss, "tau", 0.5))
-    return SMOOTH * scale
+    return factor * SMOOTH * scale
 
 
 def line_in_closed_form(problem: Problem, sample: Records) -> Line | None:

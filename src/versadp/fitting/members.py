@@ -25,7 +25,7 @@ from versadp.noise.extension import Extension, Fade, Zero
 from versadp.noise.points import How
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from versadp.fitting.problem import Problem
     from versadp.noise import Block
@@ -104,11 +104,10 @@ def members_of(problem: Problem, rows: int, thrift: int, closed: Callable[[Probl
         What gives the closed form of a problem.
     """
     model, inflated = problem.model, noise_units(problem)
-    others = [block for block in problem.blocks if block not in inflated]
     smooth = not isinstance(model, CustomModel) and model.loss.smooth
     if smooth and len(inflated) == 1 and (leveled := _by_level(problem, rows, thrift)):
         return leveled
-    windows = [block for block in others if block.point_count(How(DRAWS)) != block.point_count(How(DRAWS + 1))]
+    windows = _redrawn(block for block in problem.blocks if block not in inflated)
     count = math.prod(block.point_count(How(DRAWS)) for block in windows)
     found = closed(problem) if smooth or problem.expansion is not None else None
     if found is not None and (not smooth or 3 ** len(inflated) * count > MOST):
@@ -118,6 +117,11 @@ def members_of(problem: Problem, rows: int, thrift: int, closed: Callable[[Probl
         pace = partial(draw_pace, bounds=(4, 100), enough=1e5, share=2, thrift=thrift)
     points = _points(problem, drawn_extensions(), pace if smooth else None, pace(rows))
     return (points,) if found is None else (points, found)
+
+
+def _redrawn(blocks: Iterable[Block]) -> list[Block]:
+    """Return the blocks whose points are drawn: of others all are written out."""
+    return [block for block in blocks if block.point_count(How(DRAWS)) != block.point_count(How(DRAWS + 1))]
 
 
 def _by_level(problem: Problem, rows: int, thrift: int) -> tuple[Any, ...] | None:

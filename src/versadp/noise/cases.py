@@ -303,6 +303,9 @@ class Coded:
 class _Seen:
     """Cases of some records: by column whether a value is gone, or whether a level held is shown."""
 
+    names: tuple[str, ...]  # of numbers
+    categories: tuple[Category, ...]
+    lattices: Mapping[str, Lattice]
     flags: dict[str, Flags] = field(default_factory=dict)
     times: dict[str, tuple[float, float]] = field(default_factory=dict)  # of a kept record, without the flag and with
     share: float = 1.0  # S
@@ -312,8 +315,9 @@ class _Seen:
         """Leave records out, whatever else they show."""
         self.left_out = which if self.left_out is None else self.left_out | which
 
-    def add_value(self, name: str, lattice: Lattice, released: Array) -> None:
+    def add_value(self, name: str, released: Array) -> None:
         """Add a number, or a coded category, which is 0 where it is missing."""
+        lattice = self.lattices[name]
         if not lattice.unseen:
             if (gone := np.isnan(released)).any():
                 self.leave_out(gone)
@@ -322,8 +326,9 @@ class _Seen:
         self.flags[name] = np.isnan(released)
         self.times[name] = 1.0, -(lattice.window - lattice.unseen) / lattice.unseen
 
-    def add_level(self, name: str, lattice: Lattice, released: Array, level: int) -> None:
+    def add_level(self, name: str, released: Array, level: int) -> None:
         """Add a category held at a level; one beyond all levels is what is missing."""
+        lattice = self.lattices[name]
         gone, beyond = np.isnan(released), level > lattice.last
         if not lattice.unseen:  # kept and redrawn records show what is missing
             self.leave_out(~gone if beyond else gone)
@@ -332,6 +337,40 @@ class _Seen:
         self.share /= lattice.last + 1 + lattice.unseen
         self.flags[name] = gone if beyond else np.rint((released - lattice.low) / lattice.step) == level
         self.times[name] = 0.0, 1.0
+
+    def cases(self, n: int) -> tuple[NDArray[np.int64], tuple[Case, ...]]:
+        """Return which case each of n records is, and the cases: first that of a record that shows all there is."""
+        if not self.flags and self.left_out is None:
+            return np.zeros(n, np.int64), (self._case(0),)
+        key = np.zeros(n, np.int64)
+        for k, flag in enumerate(self.flags.values()):
+            key |= flag.astype(np.int64) << k
+        first = sum(1 << k for k, (without, _) in enumerate(self.times.values()) if not without)
+        every = np.array([first, *(k for k in np.unique(key) if k != first)])
+        order = np.argsort(every)
+        which, out = order[np.searchsorted(every[order], key)], [self._case(int(each)) for each in every]
+        if self.left_out is not None and self.left_out.any():
+            which[self.left_out] = len(out)
+            out.append(Case(0.0, self._inverse(set(), 0.0)))
+        return which, tuple(out)
+
+    def _case(self, key: int) -> Case:
+        """Return the case of the records whose flags are the bits of a key."""
+        flagged, keep = {name for k, name in enumerate(self.flags) if key >> k & 1}, self._keep
+        kept = math.prod(times[name in flagged] for name, times in self.times.items()) / keep
+        factor = kept + (1 - 1 / keep) * self.share
+        if abs(factor) < TINY * abs(kept):
+            factor = TINY * kept
+        return Case(factor, self._inverse(flagged, kept / factor if factor else 0.0))
+
+    def _inverse(self, gone: set[str], weight: float) -> Mixture:
+        """Return the inverse where some values are gone, of a record that is kept with some weight."""
+        numbers = Numbers(tuple(self.lattices[name] for name in self.names), tuple(name in gone for name in self.names))
+        return Mixture(self.names, numbers, self.categories, weight)
+
+    @property
+    def _keep(self) -> float:
+        return next(iter(self.lattices.values())).keep
 
 
 def cases(
@@ -353,43 +392,21 @@ def cases(
     """
     held, n = held or {}, released.shape[1]
     own, categories = (block.block, block.categories) if isinstance(block, Coded) else (block, ())
-    found = {name: own.lattice(name) for name in own.columns}
-    lattices = {name: lattice for name, lattice in found.items() if lattice is not None}
+    found = [own.lattice(name) for name in own.columns]
+    lattices = {name: lattice for name, lattice in zip(own.columns, found, strict=True) if lattice is not None}
     if len(lattices) < len(found):
         has_gain = own.gain(np.zeros((1, len(own.columns)), complex)) is not None
         return (np.zeros(n, np.int64), (Case(1.0, Gain(own)),)) if has_gain else None
-    seen, coded = _Seen(), {category.column: category.names[0] for category in categories}
-    row = dict(zip(block.columns, released, strict=True))
-    for name, lattice in lattices.items():
-        if name in held:
-            seen.add_level(name, lattice, row[name], held[name])
-        else:
-            seen.add_value(name, lattice, row[coded.get(name, name)])
+    coded = {category.column: category.names[0] for category in categories}
     names = tuple(name for name in own.columns if name not in coded and name not in held)
-    numbers, keep = tuple(lattices[name] for name in names), lattices[own.columns[0]].keep
-
-    def case(key: int) -> Case:
-        flagged = {name for k, name in enumerate(seen.flags) if key >> k & 1}
-        kept = math.prod(times[name in flagged] for name, times in seen.times.items()) / keep
-        factor = kept + (1 - 1 / keep) * seen.share
-        if abs(factor) < TINY * abs(kept):
-            factor = TINY * kept
-        own_numbers = Numbers(numbers, tuple(name in flagged for name in names))
-        return Case(factor, Mixture(names, own_numbers, categories, kept / factor if factor else 0.0))
-
-    if not seen.flags and seen.left_out is None:
-        return np.zeros(n, np.int64), (case(0),)
-    key = np.zeros(n, np.int64)
-    for k, flag in enumerate(seen.flags.values()):
-        key |= flag.astype(np.int64) << k
-    first = sum(1 << k for k, (without, _) in enumerate(seen.times.values()) if not without)
-    every = np.array([first, *(k for k in np.unique(key) if k != first)])
-    order = np.argsort(every)
-    which, out = order[np.searchsorted(every[order], key)], [case(int(each)) for each in every]
-    if seen.left_out is not None and seen.left_out.any():
-        which[seen.left_out] = len(out)
-        out.append(Case(0.0, Mixture(names, Numbers(numbers, (False,) * len(names)), categories, 0.0)))
-    return which, tuple(out)
+    seen = _Seen(names, categories, lattices)
+    row = dict(zip(block.columns, released, strict=True))
+    for name in lattices:
+        if name in held:
+            seen.add_level(name, row[name], held[name])
+        else:
+            seen.add_value(name, row[coded.get(name, name)])
+    return seen.cases(n)
 
 
 def whole(block: Block | Coded) -> Inverse | None:
