@@ -10,8 +10,8 @@ import pytest
 import versadp as vdp
 from versadp.correction import waves
 from versadp.errors import InsecureWarning
-from versadp.fitting.approximate import closed_form
 from versadp.fitting.models import make_problem
+from versadp.fitting.series_start import closed_form
 from versadp.losses import Check
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window

@@ -198,7 +198,7 @@ def test_a_loss_that_redefines_itself_is_natural_no_more():
             return (first + 4 * u**3, *others)
 
     release, formula = released([1.0], columns(4.0), n=2000)
-    fit = importlib.import_module("versadp.fitting.approximate")
+    fit = importlib.import_module("versadp.fitting.series_start")
     problem = make_problem(release, formula, Tilted(), None, None)
     assert fit._argument(problem) is None
     assert fit._argument(make_problem(release, formula, Logistic(), None, None)) is not None

@@ -12,9 +12,9 @@ from versadp.correction import Blurs, argument_of
 from versadp.correction.series import Place, series
 from versadp.engine import as_engine
 from versadp.errors import InsecureWarning
-from versadp.fitting.approximate import closed_form, expanded
 from versadp.fitting.blurring import _blind_beyond, _judged, blurred, chosen
 from versadp.fitting.models import make_problem
+from versadp.fitting.series_start import closed_form, expanded
 from versadp.losses import Check, Huber
 from versadp.losses.expansion import Expansion
 from versadp.noise import Window

@@ -19,7 +19,7 @@ from versadp.losses.smoothing import of_line
 from versadp_bench.coverage.regimes.hard import ROWS
 
 HARD = {regime.name: regime for regime in ROWS}
-fitting = importlib.import_module("versadp.fitting.attempts")
+fitting = importlib.import_module("versadp.fitting.estimate")
 
 
 def released(regime, seed):

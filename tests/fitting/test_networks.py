@@ -8,7 +8,7 @@ import pytest
 
 import versadp as vdp
 
-fitting = importlib.import_module("versadp.fitting.attempts")
+fitting = importlib.import_module("versadp.fitting.estimate")
 TRUTH = np.array([0.5, 2.0, 0.2])
 
 

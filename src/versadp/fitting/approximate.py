@@ -1,219 +1,143 @@
-"""Approximate a loss of an index by terms that can be undone, where its argument lies; and where a fit starts.
+"""Approximate the score of a problem by functions that its noise can be undone of, and say where the fit starts.
 
-A series needs to know how far the index reaches, which the coefficients tell, so a rough fit comes first: corrected
-least squares, stretched to the scale of a natural loss, moved to the quantile of its residuals for check loss. From
-there Newton steps on a part of the records lead to where the fit to all of them begins; none leaves the interval of the
-series, which moves along.
+Candidates stand in a list, and each says whether it serves:
 
-A loss with kinks is blurred where windows have erased what it needs. Where columns lie on few lattice points without
-windows, signed points of all outputs need no blur. Both are evaluated on a part of the records where their fits begin:
-with v the sandwich variance of a coefficient, that of a series times `1 + shift²`, the series is taken if the mean of
-`log v(series)/v(points)` is negative.
+| candidate | serves |
+|---|---|
+| a series of the loss (`series_start.py`), with a blur per coefficient (`blurring.py`) | an index in closed form |
+| the score itself: exact terms, a projection (`projecting.py`), or signed points | anything |
+
+Where a loss with kinks has few signed points, or members that extend it beyond the domain, both serve and one criterion
+decides: with v the sandwich variance of a coefficient, predicted from a part of the records where the fits begin and
+multiplied by `1 + shift²`, the candidate with the least mean of `log v` is taken.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from versadp.correction import CustomModel, argument_of, as_terms
-from versadp.correction.argument import Index, Residual
-from versadp.correction.law import distribution_of, index_law
-from versadp.correction.series import Place, series
-from versadp.estimation import Family
+from versadp.correction import CustomModel
+from versadp.errors import ParameterError
+from versadp.estimation import Family, bandwidths
 from versadp.estimation import start as plain_fit
 from versadp.estimation.combine import simplex_weights, trace_matrix
 from versadp.estimation.newton import definite
 from versadp.estimation.sizes import PART_ROWS
+from versadp.fitting.blurring import blurred
+from versadp.fitting.members import wants_series
 from versadp.fitting.methods import forms_of
+from versadp.fitting.projecting import raised, without_kinks
+from versadp.fitting.series_start import expanded
+from versadp.fitting.solver import Members
 from versadp.fitting.source import MemorySource
-from versadp.losses.expansion import Expansion
-from versadp.losses.pilot_line import Line, lift_of
-from versadp.losses.starts import newton
 from versadp.noise.points import How
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from versadp.correction import Records, Terms
-    from versadp.correction.argument import Argument
+    from versadp.correction import Records
     from versadp.engine import Engine
-    from versadp.estimation import Moments
     from versadp.fitting.problem import Problem
+    from versadp.fitting.solver import SolverOptions
+    from versadp.losses.pilot_line import Line
 
     Array = NDArray[np.float64]
-    Begun = tuple[Problem, Array]
 
-ROUNDS = 20  # Newton steps of a start at most: each may need a new series
-NEAR = 0.3  # standard errors of a step after which a fit to all records starts: its first step is twice as long
-START_ROWS = 30_000  # records that a loss with kinks is started on: many waves, and only a start is wanted
-FAR = 100.0  # width of the index beyond which a first guess is none
-SMOOTH = 0.42  # of the scale of residuals, or of the index: densities are as smooth as that (docs/theory/correction.md)
 FEW_POINTS = 100  # points of a record that are cheap to write out
+MEMBER_DRAWS = 20  # of a method that is told them; "efficient" sets its own
 
 
-def expanded(
-    problem: Problem, sample: Records, engine: Engine, seed: int, *, line: Line | None = None, factor: float = 1.0
-) -> tuple[Problem, Array] | None:
-    """Return a problem with the series of its loss, and where to start; None if it is not fitted in closed form.
+class Pilot(NamedTuple):
+    """A part of the records, and the corrected line through them if the loss starts from one."""
 
-    A loss that is not smooth is blurred by `factor` times the rule; that of a residual needs its line.
+    sample: Records
+    line: Line | None
+
+
+class Candidate(NamedTuple):
+    """A problem whose score is approximated in one way, and where its fit starts."""
+
+    problem: Problem
+    theta: Array
+
+    @property
+    def name(self) -> str:
+        """Name of the way."""
+        return "signed points" if self.problem.expansion is None else "series"
+
+    def variances(self, sample: Records, engine: Engine, seed: int) -> Array:
+        """Return predicted variances and squared shifts of coefficients; infinite without curvature."""
+        expansion = self.problem.expansion
+        return _variances(*self, sample, engine, seed) * (1.0 if expansion is None else 1 + expansion.shift**2)
+
+
+def approximate(
+    problem: Problem,
+    options: SolverOptions,
+    pilot: Pilot,
+    begin: Array | None = None,
+    *,
+    factor: float = 1.0,
+    ladder: bool = True,
+) -> Candidate:
+    """Return the candidate of least predicted variance, with its approximation refined where the fit starts.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : SolverOptions
+    pilot : Pilot
+    begin : array (p,), optional
+        The user's start.
+    factor : float
+        By which kinks are smoothed more than by rule.
+    ladder : bool
+        False blurs kinks by rule for all coefficients: the series that a ladder chooses may hardly bend.
     """
-    argument = _argument(problem)
-    # level by level there are series of natural losses
-    form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
-    if form is None or argument is None:
+    every: list[Candidate] = []
+    for candidate in CANDIDATES:
+        if (not every or _has_rival(problem)) and (made := candidate(problem, options, pilot, factor)) is not None:
+            every.append(made)
+    best, theta = _least_varying(every, pilot.sample, options.engine, options.seed)
+    best = blurred(best, theta, pilot.sample) if ladder else best
+    return projected(best, theta if begin is None else best.to_fit(check_size(begin, best)), options, pilot)
+
+
+def _series(problem: Problem, options: SolverOptions, pilot: Pilot, factor: float) -> Candidate | None:
+    """Return the problem with a series of its loss."""
+    if not options.is_free or not wants_series(problem):
         return None
-    if not argument.loss.smooth and sample.rows > START_ROWS:
-        sample = sample.take(np.sort(np.random.default_rng(seed).permutation(sample.rows)[:START_ROWS]))
-    seen = form.prepare(sample, np.random.default_rng(0))
-    theta = _start(argument, form, seen) if line is None else argument.loss.start_on(line)
-    if theta is None:
-        theta = plain_fit(problem.model, problem.units, sample)  # type: ignore[arg-type] # no custom model has an argument
-    if line is None and isinstance(argument, Residual) and not argument.loss.smooth:
-        line = line_in_closed_form(problem, sample)  # for its scale
-
-    place = Place(form, seen, theta, argument, problem.source.rows)
-    blur = partial(_blur, argument, line=line, factor=factor)
-    expansion, theta = _series_and_start(place, blur, MemorySource((sample,)), engine, seed)
-    return problem.approximated(expansion=expansion), theta
-
-
-def _series_and_start(
-    place: Place, blur: Callable[[float], float], source: MemorySource, engine: Engine, seed: int
-) -> tuple[Expansion, Array]:
-    """Return a series of the loss and where its score is nearly zero: a new one where the index leaves the last.
-
-    `blur` says over what a loss is smoothed whose index has some standard deviation.
-    """
-    within = None
-    for _ in range(ROUNDS):
-        law = index_law(place.form, place.seen, place.theta)
-        if within is None or not within.holds(law):
-            found, within = series(replace(place, blur=blur(law.sd)))
-            place = replace(place, form=replace(place.form, expansion=found))
-            family = Family((place.form,), source, place.form.model.size, engine, seed)
-        now = family.moments(place.theta, np.ones(1))
-        if not _is_convex(now):
-            break
-        move, reached = -np.linalg.solve(now.hessian, now.score[0]), within
-        near = bool((np.abs(move) < NEAR * np.sqrt(np.diag(now.covariance()))).all())
-        while not reached.reaches(index_law(place.form, place.seen, place.theta + move)):
-            move, within = move / 2, None  # beyond, the series is none of the loss
-        place = replace(place, theta=place.theta + move)
-        if near:
-            break
-    return place.form.expansion, place.theta
-
-
-def _is_convex(moments: Moments) -> bool:
-    """Tell whether a Newton step leads anywhere."""
-    finite = np.isfinite(moments.hessian).all() and np.isfinite(moments.score).all()
-    return bool(finite and np.linalg.eigvalsh(moments.hessian)[0] > 0)
-
-
-def serves(problem: Problem, sample: Records, theta: Array) -> bool:
-    """Tell whether the index lies at a theta where the series of a problem was made for."""
-    form = None if problem.expansion is None else _form(problem)
-    if form is None or problem.expansion is None:
-        return True
-    low, high = problem.expansion.interval
-    law = index_law(form, form.prepare(sample, np.random.default_rng(0)), theta)
-    return low <= law.low and law.high <= high
-
-
-def closed_form(problem: Problem) -> Terms | None:
-    """Return the form in which powers and waves of the index will be undone, if it is one for all of a record."""
-    form = _form(problem)
-    return None if form is None or form.strata is not None else form
-
-
-def _form(problem: Problem) -> Terms | None:
-    """Return the form in which a series will be undone, if there is one: for all of a record, or level by level."""
-    model = problem.model
-    if isinstance(model, CustomModel) or problem.units.exact_rate is not None or not problem.blocks:
+    found = expanded(problem, pilot.sample, options.engine, options.seed, line=pilot.line, factor=factor)
+    if found is None or isinstance(problem.model, CustomModel):  # which has no series
         return None
-    return as_terms(model, problem.units, problem.blocks, Expansion())
+    if problem.extended and problem.model.loss.smooth:  # one member beside others, which are nearer to begin with
+        return Candidate(found[0], _as_it_is(problem, options, pilot, factor).theta)
+    return Candidate(*found)
 
 
-def has_series(problem: Problem) -> bool:
-    """Tell whether a loss will be fitted by a series."""
-    argument = _argument(problem)
-    return (
-        argument is not None and (_form(problem) if isinstance(argument, Index) else closed_form(problem)) is not None
-    )
+def _as_it_is(problem: Problem, options: SolverOptions, pilot: Pilot, factor: float) -> Candidate:  # noqa: ARG001 - as others
+    """Return the problem smoothed as its loss says, and a start: by the line, or by the records in the box."""
+    model, units = problem.model, problem.units
+    assert not isinstance(model, CustomModel)
+    if model.begin is not None:
+        return Candidate(problem, model.begin)
+    if pilot.line is None:
+        wide = bandwidths(model, units, pilot.sample, factor=factor)
+        return Candidate(problem.smoothed(*wide), plain_fit(model, units, pilot.sample))
+    wide = model.loss.bandwidths_on(pilot.line, factor)
+    return Candidate(problem.smoothed(*wide), model.loss.start_on(pilot.line))
 
 
-def place_of(problem: Problem, sample: Records) -> tuple[Terms, Argument, Any] | None:
-    """Return the form, the argument and some records that a series is made for; None if there will be none."""
-    argument = _argument(problem)
-    form = _form(problem) if isinstance(argument, Index) else closed_form(problem)
-    if form is None or argument is None:
-        return None
-    return form, argument, form.prepare(sample, np.random.default_rng(0))
+CANDIDATES = (_series, _as_it_is)
 
 
-def _argument(problem: Problem) -> Argument | None:
-    """Return what the loss of a problem is a function of, if it needs a series."""
-    model = problem.model
-    if isinstance(model, CustomModel) or model.loss.expansion() is not None:
-        return None
-    return argument_of(model.loss)
-
-
-def _blur(argument: Argument, spread: float, line: Line | None, factor: float) -> float:
-    """Return over what a loss that is not smooth is blurred: a part of the scale of residuals, or of the index."""
-    if argument.loss.smooth:
-        return 0.0
-    scale = spread if line is None else line.scale(getattr(argument.loss, "tau", 0.5))
-    return factor * SMOOTH * scale
-
-
-def line_in_closed_form(problem: Problem, sample: Records) -> Line | None:
-    """Return the corrected line of a sample and how its residuals lie, by powers and waves; None if it has none."""
-    form = closed_form(problem)
-    if form is None:
-        return None
-    seen = form.prepare(sample, np.random.default_rng(0))
-    theta = least_squares(form, seen)
-    if theta is None:
-        return None
-    law = index_law(form, seen, theta)
-    reach = Residual(form.model.loss).reach(form, seen, law.low, law.high)
-    return Line(theta, lift_of(seen.m), *distribution_of(form, seen, theta, reach))
-
-
-def least_squares(form: Terms, seen: Any, slope: float = 0.0) -> Array | None:
-    """Return `(ψ[m m'])^-1 ψ[m (y - slope)]`; None where corrected squares have no inverse."""
-    if np.linalg.eigvalsh(seen.squares)[0] <= 0:
-        return None
-    line = replace(form, expansion=Expansion(linear=slope))
-    score, _ = line.evaluate(seen, np.zeros(form.model.size), np.ones((1, 1)), hessian=False)
-    return np.asarray(-np.linalg.solve(seen.squares, score.sum(axis=(0, 1))))
-
-
-def _start(argument: Argument, form: Terms, seen: Any) -> Array | None:
-    """Return corrected least squares; of a natural loss on its scale, around the index g that gives the mean response.
-
-    theta = g + (ψ[m m'])^-1 ψ[m (y - A'(g))] / A''(g)
-    """
-    loss, lift = form.model.loss, lift_of(seen.m)
-    at, slope, bend = np.zeros(1), 0.0, 1.0
-    if isinstance(argument, Index):
-        at = at if lift is None else newton(loss, np.ones((1, 1)), np.array([seen.y.mean()]))
-        slope, bend = (float(each[0]) for each in loss.derivatives(at, np.zeros(1), 2))
-    with np.errstate(all="ignore"):  # a corrected mean response may be one that the loss never gives
-        line = least_squares(form, seen, slope)
-        theta = None if line is None else line / bend + (0.0 if lift is None else at * lift)
-    if theta is None or not np.isfinite(theta).all() or index_law(form, seen, theta).width > FAR:
-        return None
-    return np.asarray(theta)
+def _has_rival(problem: Problem) -> bool:
+    """Tell whether signed points may vary less than a series: of a kinked loss, with few of them or members."""
+    assert not isinstance(problem.model, CustomModel)
+    return not problem.model.loss.smooth and (problem.extended or few_points(problem))
 
 
 def few_points(problem: Problem) -> bool:
@@ -221,32 +145,26 @@ def few_points(problem: Problem) -> bool:
     return math.prod(block.point_count(How()) for block in problem.blocks) <= FEW_POINTS
 
 
-def less_varying(series: Begun, points: Begun, sample: Records, engine: Engine, seed: int) -> Begun:
-    """Return the problem, and where it starts, whose correction is predicted to vary less; it says so."""
+def _least_varying(every: list[Candidate], sample: Records, engine: Engine, seed: int) -> Candidate:
+    """Return the candidate of least predicted variance; of several it says what was predicted of the next."""
+    if len(every) == 1:
+        return every[0]
     if sample.rows > PART_ROWS:
-        sample = sample.take(
-            np.sort(np.random.default_rng([seed, 0xC401]).choice(sample.rows, PART_ROWS, replace=False))
-        )
-    of_series, of_points = (_variances(*each, sample, engine, seed) for each in (series, points))
-    expansion = series[0].expansion
-    assert expansion is not None
-    of_series = of_series * (1 + expansion.shift**2)
-    if not np.isfinite(of_points).all() and not np.isfinite(of_series).all():
-        return series
-    with np.errstate(invalid="ignore"):
-        ratio = float(np.exp(np.mean(np.log(of_series) - np.log(of_points)) / 2))
-    if ratio < 1:
-        return series[0].approximated(taken=f"series, for signed points {_times(1 / ratio)}"), series[1]
-    return points[0].approximated(taken=f"signed points, for a series {_times(ratio)}"), points[1]
-
-
-def _times(ratio: float) -> str:
-    return f"would have {ratio:.3g} times the standard error" if math.isfinite(ratio) else "has no curvature"
+        rng = np.random.default_rng([seed, 0xC401])
+        sample = sample.take(np.sort(rng.choice(sample.rows, PART_ROWS, replace=False)))
+    with np.errstate(divide="ignore"):
+        errors = [float(np.log(each.variances(sample, engine, seed)).mean() / 2) for each in every]
+    order = np.argsort(errors, kind="stable")
+    if not np.isfinite(errors[order[0]]):
+        return every[0]
+    (best, next_best), ratio = (every[k] for k in order[:2]), float(np.exp(errors[order[1]] - errors[order[0]]))
+    told = f"would have {ratio:.3g} times the standard error" if math.isfinite(ratio) else "has no curvature"
+    return Candidate(best.problem.approximated(taken=f"{best.name}, for {next_best.name} {told}"), best.theta)
 
 
 def _variances(problem: Problem, theta: Array, sample: Records, engine: Engine, seed: int) -> Array:
     """Return the sandwich variances at a theta; infinite without curvature."""
-    forms = forms_of(problem, "efficient", None, 20, sample.rows)
+    forms = forms_of(problem, "efficient", None, MEMBER_DRAWS, sample.rows)
     family = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
     mix = np.ones(len(family.names))
     if mix.size > 1:  # members in equal parts but the widest, then by their weights
@@ -257,6 +175,25 @@ def _variances(problem: Problem, theta: Array, sample: Records, engine: Engine, 
         every = family.moments(theta, np.eye(mix.size), hessian=False)
         mix = simplex_weights(trace_matrix(every, first.hessian, np.arange(theta.size)))
     now = family.moments(theta, mix)
-    if not np.isfinite(now.hessian).all() or np.linalg.eigvalsh(now.hessian)[0] <= 0:
-        return np.full(theta.size, np.inf)
-    return np.asarray(np.diag(now.covariance()))
+    return np.asarray(np.diag(now.covariance())) if definite(now.hessian) else np.full(theta.size, np.inf)
+
+
+def check_size(begin: Array, problem: Problem) -> Array:
+    """Return a user's start, if it has one number per coefficient."""
+    if begin.size != len(problem.names):
+        raise ParameterError(
+            f"start has {begin.size} numbers, but the model has {len(problem.names)} coefficients",
+            hint=f"one for each of {', '.join(problem.names)}",
+        )
+    return begin
+
+
+def projected(problem: Problem, theta: Array, options: SolverOptions, pilot: Pilot) -> Candidate:
+    """Return a problem that is projected with its degrees, and a start: a first answer tells which degrees serve."""
+    if problem.degrees is None:
+        return Candidate(problem, theta)
+    (sample, line), engine, seed = pilot, options.engine, options.seed
+    problem = raised(without_kinks(problem, line), theta, sample, engine, seed=seed, line=line)
+    first = Members.of(problem, options, sample).solve_single(theta)
+    theta = first.theta if first.converged else theta
+    return Candidate(raised(problem, theta, sample, engine, seed=seed, line=line), theta)

@@ -28,7 +28,7 @@ import numpy as np
 from versadp.correction import Blurs, CustomModel, argument_of
 from versadp.correction.argument import Residual
 from versadp.correction.series import Place, ladder
-from versadp.fitting.approximate import closed_form
+from versadp.fitting.series_start import closed_form
 from versadp.losses.pilot_line import lift_of
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from numpy.polynomial.chebyshev import chebvander
 from versadp.correction import CustomModel, IndexModel, Projected, Projection
 from versadp.errors import ParameterError
 from versadp.estimation import Family
-from versadp.fitting.approximate import has_series
 from versadp.fitting.methods import closed_now
+from versadp.fitting.series_start import has_series
 from versadp.fitting.source import MemorySource
 from versadp.noise.points import How
 from versadp.noise.terms import can_undo

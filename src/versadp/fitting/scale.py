@@ -18,8 +18,8 @@ import numpy as np
 from versadp.correction import CustomModel, LinearModel
 from versadp.estimation.sizes import PART_ROWS
 from versadp.estimation.start import nearest_rows
-from versadp.fitting.approximate import closed_form, expanded
 from versadp.fitting.line import quick_family, quick_fit
+from versadp.fitting.series_start import closed_form, expanded
 from versadp.losses.pilot_line import Line
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from versadp.estimation.sizes import (
     STEADY_FROM,
 )
 from versadp.estimation.thresholds import RECORDS_BEYOND_QUANTILE
-from versadp.fitting.approximate import serves
 from versadp.fitting.methods import closed_now, forms_of
+from versadp.fitting.series_start import serves
 from versadp.fitting.source import MemorySource
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from versadp.estimation import Family
 from versadp.estimation.sizes import SAMPLE_ROWS, STEADY_FROM
 from versadp.estimation.thresholds import TOLERABLE_SHIFT
 from versadp.estimation.update import AGAIN, renewed
-from versadp.fitting.approximate import place_of, serves
 from versadp.fitting.basis import with_basis
 from versadp.fitting.members import wants_series
 from versadp.fitting.methods import forms_of
 from versadp.fitting.models import make_problem
 from versadp.fitting.projecting import projectable, refuse_large
 from versadp.fitting.public_facts import Known
+from versadp.fitting.series_start import place_of, serves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
