@@ -22,7 +22,6 @@ from versadp.correction.points import Some
 from versadp.correction.random import Streams
 from versadp.correction.strata import Strata
 from versadp.formula.design import CODED, PUBLIC
-from versadp.formula.terms import Terms
 from versadp.noise.cases import whole
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class ByLevel:
         n, design, coding = records.rows, self.model.design, self.model.coding
         assert records.released is not None
         z = strata.numbers.from_columns([records.released[names.index(name)] for name in strata.numbers.names])
-        public = Terms(tuple(map(str, strata.keys)), tuple(strata.keys)).matrix(records.public | {"": np.zeros(n)})
+        public = records.public_products(strata.keys)
         response = np.zeros(n) if records.response is None else records.response
         base = replace(records, scaled=z, design=public, response=response, weight=None, public={}, released=None)
         own = np.ones(n) if records.weight is None else records.weight

@@ -16,11 +16,11 @@ import numpy as np
 from versadp.correction.kernel import add_scores, weighted_squares
 from versadp.engine.once import once
 from versadp.errors import ParameterError
-from versadp.formula.terms import Terms
+from versadp.formula.terms import product_matrix
 from versadp.losses.differentiation import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -90,6 +90,10 @@ class Records:
         """Return the records with the middle of a column for each released value that is missing."""
         assert self.released is not None
         return replace(self, released=np.where(np.isnan(self.released), units.middle[:, None], self.released))
+
+    def public_products(self, factors: Iterable[tuple[str, ...]]) -> Array:
+        """Return products of factors of public columns, (rows, products)."""
+        return product_matrix(factors, self.public, self.rows)
 
     def weighted(self, weight: Array | float) -> Records:
         """Return the records with their weights multiplied."""
@@ -320,7 +324,7 @@ class FormulaModel(IndexModel):
             assert split is not None
             rests.append((*split.rest, *(part.text for part in split.parts if part.column not in private)))
         keys = list(dict.fromkeys(rests))
-        public = Terms(tuple(map(str, keys)), tuple(keys)).matrix(records.public | {"": np.zeros(records.rows)})
+        public = records.public_products(keys)
         out = np.ones((len(z), self.size))
         for j, (split, rest) in enumerate(zip(self.design.splits, rests, strict=True)):
             assert split is not None

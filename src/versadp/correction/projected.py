@@ -18,7 +18,7 @@ import numpy as np
 
 from versadp.correction.model import FormulaModel, IndexModel, LinearModel, finite, levels_at
 from versadp.engine.once import once
-from versadp.formula.terms import Terms
+from versadp.formula.terms import Terms, product_matrix, split_by_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,42 +214,48 @@ class Spots:
 
     def _by_factors(self, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Do so by matrix products of what is public and what is noisy."""
-        form, factors, model = self.form, self.form.factors, self.form.model
+        factors, model = self.form.factors, self.form.model
         assert isinstance(model, IndexModel)
         assert factors is not None
         basis = getattr(model, "basis", None) if factors.public is not None else None
-        beta, b = theta if basis is None else basis @ theta, factors.noisy
-        pairs = np.tril_indices(theta.size)
-        squares = b[:, pairs[0]] * b[:, pairs[1]]
-        score, total, moved = np.empty((self.n, theta.size)), np.zeros(pairs[0].size), np.zeros(theta.size)
+        beta = theta if basis is None else basis @ theta
+        below = np.tril_indices(theta.size)
+        squares = factors.noisy[:, below[0]] * factors.noisy[:, below[1]]
+        score, total, moved = np.empty((self.n, theta.size)), np.zeros(below[0].size), np.zeros(theta.size)
         aside = np.zeros(self.n)
         for some in self._slices():
-            a, weight = self._open[some], form.projection.spots(self.psi[some])
-            u = (a * beta) @ b.T
-            y = factors.response
-            if y is None:
-                assert self.records.response is not None
-                y = self.records.response[some, None]
+            a, weight = self._open[some], self.form.projection.spots(self.psi[some])
+            u, y = (a * beta) @ factors.noisy.T, self._response(some)
             s, *bend = _shaped(model, u, y, 2 if hessian and not model.window else 1, model.bandwidth)
-            score[some] = a * ((weight * s) @ b)
+            score[some] = a * ((weight * s) @ factors.noisy)
             if model.tilt is not None:
                 flat = model.loss.scale_score(u.ravel(), np.broadcast_to(y, u.shape).ravel())
                 of_scale, by_index = (each.reshape(u.shape) for each in flat[:2])
                 aside[some] = np.einsum("il,il->i", weight, of_scale)
-                moved += np.einsum("ij,ij->j", a, (weight * by_index) @ b)
+                moved += np.einsum("ij,ij->j", a, (weight * by_index) @ factors.noisy)
             if hessian:
-                if model.window:
-                    bend = [_shaped(model, u, y, 2, model.window)[1]]
-                total += np.einsum("iq,iq->q", a[:, pairs[0]] * a[:, pairs[1]], (weight * bend[0]) @ squares)
+                curved = _shaped(model, u, y, 2, model.window)[1] if model.window else bend[0]
+                total += np.einsum("iq,iq->q", a[:, below[0]] * a[:, below[1]], (weight * curved) @ squares)
         whole = np.zeros((theta.size, theta.size))
-        whole[pairs] = total
+        whole[below] = total
         whole += np.tril(whole, -1).T
         if basis is not None:
             score, whole, moved = score @ basis, basis.T @ whole @ basis, moved @ basis
-        if model.tilt is not None:
-            score -= aside[:, None] * model.tilt
-            whole -= np.outer(model.tilt, moved)
-        return score, whole
+        return (score, whole) if model.tilt is None else _tilted(score, whole, aside, moved, model.tilt)
+
+    def _response(self, some: slice) -> Array:
+        """Return the response of some records at the points, (records, points) or what broadcasts to it."""
+        assert self.form.factors is not None
+        noisy = self.form.factors.response
+        if noisy is not None:
+            return noisy
+        assert self.records.response is not None
+        return self.records.response[some, None]
+
+
+def _tilted(score: Array, whole: Array, aside: Array, moved: Array, tilt: Array) -> tuple[Array, Array]:
+    """Return scores and Hessian with the score of the scale taken off."""
+    return score - aside[:, None] * tilt, whole - np.outer(tilt, moved)
 
 
 def _shaped(model: IndexModel, u: Array, y: Array, order: int, bandwidth: float) -> list[Array]:
@@ -267,25 +273,20 @@ def factors_of(model: Model, units: Units, z: Array) -> Factors | None:
         return Factors(noisy, None, model.open, response)
     if not isinstance(model, FormulaModel):
         return None
-    open_terms, noisy_terms = [], []
-    for term in model.design.terms.expressions:
-        mine = [set(factor.columns) & set(units.names) for factor in term]
-        if any(own and own != set(factor.columns) for own, factor in zip(mine, term, strict=True)):
-            return None
-        noisy_terms.append(tuple(factor.text for own, factor in zip(mine, term, strict=True) if own))
-        open_terms.append(tuple(factor.text for own, factor in zip(mine, term, strict=True) if not own))
-    private = set(model.design.left.columns) & set(units.names)
-    if private and private != set(model.design.left.columns):
+    design, names = model.design, model.design.names
+    terms = [split_by_columns(term, units.names) for term in design.terms.expressions]
+    left = split_by_columns((design.left,), units.names)
+    if left is None or None in terms:
         return None
+    apart = [each for each in terms if each is not None]
     x = units.to_columns(z)
     columns: dict[str, Any] = {name: x[:, j] for j, name in enumerate(units.names)}
-    columns |= levels_at(z, units, {name: model.design.levels[name] for name in model.design.private})
+    columns |= levels_at(z, units, {name: design.levels[name] for name in design.private})
     response = None
-    if private:
-        response = model.coding[0] + model.coding[1] * finite(model.design.response_at(columns))
-    names = model.design.names
-    noisy = finite(Terms(names, tuple(noisy_terms)).matrix(columns))
-    return Factors(noisy, Terms(names, tuple(open_terms)), np.empty(0, np.int64), response)
+    if left[0]:
+        response = model.coding[0] + model.coding[1] * finite(design.response_at(columns))
+    noisy = finite(product_matrix([tuple(factor.text for factor in own) for own, _ in apart], columns, len(z)))
+    return Factors(noisy, Terms(names, tuple(public for _, public in apart)), np.empty(0, np.int64), response)
 
 
 def kinds_of(records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from versadp.correction.model import FormulaModel, finite, levels_at
 from versadp.formula.design import PUBLIC
-from versadp.formula.terms import Terms
+from versadp.formula.terms import product_matrix, split_by_columns
 from versadp.noise.terms import SeparableTerms, can_undo
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ class Separable:
                 assert lattice is not None
                 used = [product.of(name) for product in self.products]
                 keys = tuple(dict.fromkeys(used))
-                functions[name] = finite(Terms(tuple(map(str, keys)), keys).matrix(self._at(name, lattice.values)))
+                values = lattice.values
+                functions[name] = finite(product_matrix(keys, self._at(name, values), values.size))
                 at[name] = np.array([keys.index(each) for each in used])
         return SeparableTerms(functions, at)
 
@@ -130,10 +131,8 @@ class Separable:
     def prepare(self, records: Records, rng: np.random.Generator) -> Seen:  # noqa: ARG002 - there is nothing to draw
         """Return corrected products."""
         assert records.released is not None
-        n, size = records.rows, len(self.pairs)
-        public = list(dict.fromkeys(product.public for product in self.products))
-        open_terms = Terms(tuple(map(str, public)), tuple(public))
-        open_part = finite(open_terms.matrix(records.public | {"": np.zeros(n)}))
+        size, public = len(self.pairs), list(dict.fromkeys(product.public for product in self.products))
+        open_part = finite(records.public_products(public))
         out = np.ascontiguousarray(open_part[:, [public.index(product.public) for product in self.products]])
         if records.response is not None:
             out[:, size:] *= records.response[:, None]
@@ -161,31 +160,24 @@ class Separable:
 
 def as_separable(model: Any, units: Units, blocks: tuple[Block, ...], expansion: Expansion) -> Separable | None:
     """Return least squares by corrected products, if terms and blocks are of that kind."""
-    if not isinstance(model, FormulaModel) or units.exact_rate is not None or expansion.weights or expansion.odd:
+    if not isinstance(model, FormulaModel) or units.exact_rate is not None or not expansion.is_squares:
         return None
-    if expansion.quadratic != 1 or expansion.cross != -1 or expansion.linear or model.design.with_missing:
-        return None
-    if not can_undo(blocks):
+    if model.design.with_missing or model.coding != (0.0, 1.0) or not can_undo(blocks):
         return None
     names = {name for block in blocks for name in block.columns}
-    terms = [_apart(term, names) for term in model.design.terms.expressions]
-    left = Apart({}, ()) if model.design.response == PUBLIC else _apart((model.design.left,), names)
-    if left is None or None in terms or model.coding != (0.0, 1.0):
-        return None
-    return Separable(model, units, blocks, tuple(term for term in terms if term is not None), left)
+    left = () if model.design.response == PUBLIC else (model.design.left,)
+    found = [_apart(term, names) for term in (*model.design.terms.expressions, left)]
+    products = tuple(each for each in found if each is not None)
+    return Separable(model, units, blocks, products[:-1], products[-1]) if len(products) == len(found) else None
 
 
 def _apart(term: Sequence[Expression], noisy: set[str]) -> Apart | None:
     """Return a term taken apart, if none of its factors is of a noisy column and of others."""
-    found: dict[str, Factors] = {}
-    public: Factors = ()
-    for factor in term:
-        own = noisy & set(factor.columns)
-        if own and len(factor.columns) > 1:
-            return None
-        if own:
-            (name,) = own
-            found[name] = (*found.get(name, ()), factor.text)
-        else:
-            public = (*public, factor.text)
-    return Apart(found, public)
+    found = split_by_columns(term, noisy)
+    if found is None or any(len(factor.columns) > 1 for factor in found[0]):
+        return None
+    by_column: dict[str, Factors] = {}
+    for factor in found[0]:
+        (name,) = factor.columns
+        by_column[name] = (*by_column.get(name, ()), factor.text)
+    return Apart(by_column, found[1])

@@ -25,7 +25,6 @@ from versadp.correction.strata import Strata, Stratum, as_strata
 from versadp.correction.waves import IndexTerms, Train, member_scores
 from versadp.engine.once import once
 from versadp.formula.design import PUBLIC
-from versadp.formula.terms import Terms as PublicTerms
 from versadp.noise.cases import cases, whole
 
 if TYPE_CHECKING:
@@ -161,9 +160,7 @@ class Terms:
 
     def _by_level(self, records: Records, strata: Strata) -> Iterator[Layer]:
         """Yield the records of each stratum and combination of cases."""
-        design, n = self.model.design, records.rows
-        keys = tuple(strata.keys)
-        public = PublicTerms(tuple(map(str, keys)), keys).matrix(records.public | {"": np.zeros(n)})
+        design, public = self.model.design, records.public_products(strata.keys)
         assert records.released is not None
         numbers = records.released[[name not in design.private for name in self.units.names]]
         base = replace(records, design=public, released=numbers, public={}).known(strata.numbers)

@@ -96,6 +96,40 @@ class Terms:
         return out
 
 
+def product_matrix(factors: Iterable[tuple[str, ...]], columns: Mapping[str, Any], rows: int) -> Array:
+    """Return products of factors at some rows, (rows, products); a product without a factor is 1.
+
+    Examples
+    --------
+    >>> product_matrix([(), ("age", "age")], {"age": np.array([3.0, 5.0])}, 2)
+    array([[ 1.,  9.],
+           [ 1., 25.]])
+    """
+    every = tuple(factors)
+    return Terms(tuple(map(str, every)), every).matrix({**columns, "": np.zeros(rows)})
+
+
+def split_by_columns(
+    term: Iterable[Expression], names: Collection[str]
+) -> tuple[tuple[Expression, ...], tuple[str, ...]] | None:
+    """Return the factors of a term that are of some columns, and the texts of the others; None if one is of both.
+
+    Examples
+    --------
+    >>> term = Terms(("t",), (("np.log(age)", "year"),)).expressions[0]
+    >>> [factor.text for factor in split_by_columns(term, {"age"})[0]], split_by_columns(term, {"age"})[1]
+    (['np.log(age)'], ('year',))
+    """
+    own: tuple[Expression, ...] = ()
+    others: tuple[str, ...] = ()
+    for factor in term:
+        inside = set(factor.columns) & set(names)
+        if inside and inside != set(factor.columns):
+            return None
+        own, others = ((*own, factor), others) if inside else (own, (*others, factor.text))
+    return own, others
+
+
 def _check_levels(name: str, values: NDArray[Any], levels: tuple[Any, ...]) -> None:
     """Raise for values that are not levels."""
     known = set(levels)

@@ -71,3 +71,8 @@ class Expansion:
     def is_quadratic(self) -> bool:
         """True if there are only powers: the score is then linear in the coefficients."""
         return not (self.weights or self.odd or self.aside)
+
+    @property
+    def is_squares(self) -> bool:
+        """True if the loss is half the square of the index less `y u`: least squares."""
+        return self.is_quadratic and (self.quadratic, self.cross, self.linear) == (1.0, -1.0, 0.0)
