@@ -52,12 +52,7 @@ def plan(schema: Path, unit: str | None, style: str, plot: Path | None, report: 
     """
     columns = vdp.Schema.from_toml(schema)
     if report is not None:
-        with bar("planning") as tell:
-            model = {name: options[name] for name in ("formula", "loss", "assume")}
-            given = options["records"] or options["rows"] or options["shuffled"]
-            stops = RECORDS if given is None else around(given)
-            vdp.planner(columns, report, **model, records=stops, progress=tell)
-        click.echo(f"report written to {report}", err=True)
+        _planner(columns, report, options)
         if not any(options[name] for name in ("epsilon", "advantage", "alpha", "beta", "target_se")):
             return
     if options["formula"] is not None:
@@ -68,14 +63,29 @@ def plan(schema: Path, unit: str | None, style: str, plot: Path | None, report: 
     unit = unit_of(columns, unit)
     common = {name: options[name] for name in ("shuffled", "rows") if options[name] is not None}
     plans = {label: vdp.plan(columns, unit=unit, **target, **common) for label, target in _targets(options).items()}
+    _show(plans, unit, style)
+    if plot is not None:
+        _plot(plans, unit, plot)
+
+
+def _planner(schema: vdp.Schema, report: Path, options: dict[str, Any]) -> None:
+    """Write the page with sliders."""
+    with bar("planning") as tell:
+        model = {name: options[name] for name in ("formula", "loss", "assume")}
+        given = options["records"] or options["rows"] or options["shuffled"]
+        stops = RECORDS if given is None else around(given)
+        vdp.planner(schema, report, **model, records=stops, progress=tell)
+    click.echo(f"report written to {report}", err=True)
+
+
+def _show(plans: dict[str, Plan], unit: str, style: str) -> None:
+    """Print plans side by side."""
     if style == "text":
         click.echo("\n\n".join(f"{label}\n\n{each}" for label, each in plans.items()))
     elif style == "json":
         click.echo(json.dumps({"unit": unit, "plans": [each.to_dict() for each in plans.values()]}))
     else:
         click.echo(render(_table(plans), style), nl=False)
-    if plot is not None:
-        _plot(plans, unit, plot)
 
 
 def _model(schema: vdp.Schema, unit: str | None, style: str, options: dict[str, Any]) -> None:
@@ -108,11 +118,15 @@ def _targets(options: dict[str, Any]) -> dict[str, dict[str, Any]]:
         raise vdp.errors.ParameterError("give one kind of target: epsilon with delta, or advantage, or alpha with beta")
     if not risk and not options["epsilon"]:
         raise vdp.errors.ParameterError("give a target", hint="e.g. --epsilon 4, or --epsilon 4 --delta 0.05")
-    pairs = product(options["epsilon"], options["delta"] or (None,))
-    targets = [risk] if risk else [{"epsilon": e} | ({} if d is None else {"delta": d}) for e, d in pairs]
-    rates = [{"exact_rate": rate} for rate in options["exact_rate"]] or [{}]
-    both = [target | rate for target, rate in product(targets, rates)]
+    targets = [risk] if risk else _crossed(options, "epsilon", "delta")
+    both = [target | rate for target, rate in product(targets, _crossed(options, "exact_rate"))]
     return {", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in each.items()): each for each in both}
+
+
+def _crossed(options: dict[str, Any], *names: str) -> list[dict[str, float]]:
+    """Return all combinations of the values of some options; one without values is left out."""
+    given = [name for name in names if options[name]]
+    return [dict(zip(given, values, strict=True)) for values in product(*(options[name] for name in given))]
 
 
 def _names(plans: dict[str, Plan]) -> list[tuple[str, str, vdp.Mechanism]]:

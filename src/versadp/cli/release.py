@@ -133,14 +133,19 @@ def release(data: Path | None, schema: Path, out: Path | None, style: str, **opt
     if style != "text":
         click.echo(render([{"release": str(place), "rows": len(made)}], style), nl=style == "json")
         return
-    if known or made.edition == before:
-        click.echo(f"{place} holds these {len(made):,} records already: nothing was released\n\n{made.statement()}")
-    else:
-        where = place if edition_of is None else f"{place}, edition {made.edition}"
+    _tell(made, place, options, is_new=not known and made.edition != before)
+
+
+def _tell(made: vdp.Release, place: Path, options: dict[str, Any], *, is_new: bool) -> None:
+    """Print what was released and where, and what readers and people are to know of it."""
+    if is_new:
+        where = place if options["edition_of"] is None else f"{place}, edition {made.edition}"
         click.echo(f"{len(made):,} records released to {where}\n\n{made.statement()}")
+    else:
+        click.echo(f"{place} holds these {len(made):,} records already: nothing was released\n\n{made.statement()}")
     if options["sign"]:
         click.echo(f"\nsigned; readers check it by the public key {public_key(place, state=options['state'])}")
-    if options["again"] == "charge" or edition_of is not None:
+    if options["again"] == "charge" or options["edition_of"] is not None:
         click.echo(f"\n{account(place, state=options['state']).sentence()}")
 
 

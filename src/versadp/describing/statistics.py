@@ -30,6 +30,7 @@ from versadp.release.bounds.wording import beyond, beyond_words
 from versadp.schema import Bounded, Categorical, Dates
 
 if TYPE_CHECKING:
+    from versadp.describing.cumulative import Cumulative
     from versadp.describing.layout import Layout
     from versadp.inputs import Array
 
@@ -160,10 +161,14 @@ class Statistics:
         nothing = dict.fromkeys(self.taus, NOTHING.within(declared.lower, declared.upper))
         block = self.layout.alone(name)
         found = None if counts is None else cumulative(block, name, declared, counts)
-        if found is None:
-            return nothing, (f"{name}: no quantiles: {_why(block, name)}",)
-        if self.gathered.rows < 2:
-            return nothing, ()
+        if found is None or self.gathered.rows < 2:
+            return nothing, ((f"{name}: no quantiles: {_why(block, name)}",) if found is None else ())
+        return self._corrected_quantiles(name, declared, found, nothing)
+
+    def _corrected_quantiles(
+        self, name: str, declared: Bounded, found: Cumulative, nothing: dict[float, Estimate]
+    ) -> tuple[dict[float, Estimate], tuple[str, ...]]:
+        """Return quantiles by the corrected distribution function; none beyond the learnt share of people."""
         cells = 0 if found.cells is None or found.is_single else len(found.cells[0].T)
         room = declared.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
         out = {tau: self._quantile(found.curve(tau), declared, room) for tau in self.taus}

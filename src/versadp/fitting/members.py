@@ -112,9 +112,9 @@ def members_of(problem: Problem, rows: int, thrift: int, closed: Callable[[Probl
     found = closed(problem) if smooth or problem.expansion is not None else None
     if found is not None and (not smooth or 3 ** len(inflated) * count > MOST):
         return None
-    pace: Any = partial(shared_pace, blocks=len(inflated), others=count, thrift=thrift)
-    if not windows and len(inflated) == 1:
-        pace = partial(draw_pace, bounds=(4, 100), enough=1e5, share=2, thrift=thrift)
+    pace: Any = partial(draw_pace, bounds=(4, 100), enough=1e5, share=2, thrift=thrift)
+    if windows or len(inflated) > 1:
+        pace = partial(shared_pace, blocks=len(inflated), others=count, thrift=thrift)
     points = _points(problem, drawn_extensions(), pace if smooth else None, pace(rows))
     return (points,) if found is None else (points, found)
 

@@ -70,11 +70,7 @@ def _better(
     column: Column, cells: Cells, found: ColumnDescription, earlier: Column, tail: float
 ) -> tuple[Column, Clipped] | None:
     if isinstance(column, Categorical):
-        shares = [found.shares.get(level) for level in column.levels]
-        rare = np.array([each is None or not each.told or each.value < 2 * each.error for each in shares])
-        merged = rare_levels_merged(column, rare)
-        share = sum(each.value for each, gone in zip(shares, rare, strict=True) if each is not None and gone)
-        return None if merged is None else (merged, Clipped(0.0, float(share), tail, 0.0, 0.0))
+        return _merged(column, found, tail)
     assert isinstance(column, Bounded)
     assert isinstance(earlier, Bounded)
     ends = [found.quantiles[tau] for tau in sorted(found.quantiles)]
@@ -84,3 +80,12 @@ def _better(
     first, last = max(first, 0), min(last, cells.size - 1)
     made = with_bounds(column, float(cells.low[first]), float(cells.high[last]))
     return None if made == column else (made, Clipped(tail, tail, tail / 2, 0.0, 0.0))
+
+
+def _merged(column: Categorical, found: ColumnDescription, tail: float) -> tuple[Column, Clipped] | None:
+    """Return a category whose levels that hardly anybody has are one, and the share of people that have them."""
+    shares = [found.shares.get(level) for level in column.levels]
+    rare = np.array([each is None or not each.told or each.value < 2 * each.error for each in shares])
+    merged = rare_levels_merged(column, rare)
+    share = sum(each.value for each, gone in zip(shares, rare, strict=True) if each is not None and gone)
+    return None if merged is None else (merged, Clipped(0.0, float(share), tail, 0.0, 0.0))

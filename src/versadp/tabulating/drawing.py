@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from versadp.tabulating.result import Table
 
 KINDS = ("bars", "heat map")
+WIDTH = 0.8  # of a bar, in distances of levels: chosen
 
 
 def draw(table: Table, statistic: str, kind: str, path: str | Path | None) -> Any:
@@ -31,14 +32,12 @@ def draw(table: Table, statistic: str, kind: str, path: str | Path | None) -> An
         texts = [[cell_text(found, k, table.dates_of(statistic)) for k in row] for row in grid]
         names = down[0].levels, across.levels
         return heat_map(found.value[grid], texts, names, (down[0].name, across.name), title=statistic, path=path)
-    drawn = {}
-    for i, name in enumerate(down[0].levels if down else [across.name]):
-        at = [place[(i, j) if down else (j,)] for j in range(across.size)]
-        ends = np.stack([found.low[at], found.high[at]], axis=1)
-        drawn[f"{down[0].name} {name}" if down else str(name)] = (
-            [str(e) for e in across.levels],
-            found.value[at],
-            ends,
-            0.8,
-        )
+    if down:
+        labels = [f"{down[0].name} {level}" for level in down[0].levels]
+        rows = [[place[i, j] for j in range(across.size)] for i in range(down[0].size)]
+    else:
+        labels, rows = [across.name], [[place[(j,)] for j in range(across.size)]]
+    levels = [str(level) for level in across.levels]
+    ends = np.stack([found.low, found.high], axis=1)
+    drawn = {label: (levels, found.value[at], ends[at], WIDTH) for label, at in zip(labels, rows, strict=True)}
     return bars(drawn, y=statistic, path=path)

@@ -83,30 +83,38 @@ def draft_schema(data: str | Path, *, header: str = "auto") -> str:
     if header not in {"auto", "yes", "no"}:
         raise ParameterError("header must be 'auto', 'yes' or 'no'")
     source = open_source(data)
-    columns, parts, missing = source.columns, [_HEAD], _with_nulls(source)
+    columns, missing = source.columns, _with_nulls(source)
     if source.kind in {"CSV", "TSV"}:
-        lines = _first_lines(source)
-        if header == "auto":
-            _refuse_headless(source, lines)
-        types = [_text_kind(kind, lines[1:], at) for at, kind in enumerate(columns.types)]
-        names = [f"column_{number}" for number in range(1, len(types) + 1)] if header == "no" else columns.names
-        columns = pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)])
-        rows = lines if header == "no" else lines[1:]
-        missing = {name for at, name in enumerate(names) if any(at < len(row) and not row[at].strip() for row in rows)}
-        if header == "no":
-            parts.append(_HEADLESS.format(names=",".join(names)))
+        columns, missing = _read_text_columns(source, header)
     elif header == "no":
         raise ParameterError(f"a file of {source.kind} has the names of its columns", hint="leave header out")
-    for name, kind in zip(columns.names, columns.types, strict=True):
-        if not name.isprintable() or not name or columns.names.count(name) > 1:
-            raise DataError("a column has no name, an unprintable one, or one that another has too", hint="rename it")
-        quoted, note = json.dumps(name, ensure_ascii=False), ""
-        if _IDENTIFIER.fullmatch(name.lower()):
-            note += f"# named like an identifier of people: if it is one, write id = {quoted} above, and remove this\n"
-        if name in missing:
-            note += "# has missing values: add nullable = true\n"
-        parts.append(f"[columns.{quoted}]\n{note}{_entry(kind)}")
+    if any(not name.isprintable() or not name or columns.names.count(name) > 1 for name in columns.names):
+        raise DataError("a column has no name, an unprintable one, or one that another has too", hint="rename it")
+    parts = [_HEAD, *([_HEADLESS.format(names=",".join(columns.names))] if header == "no" else [])]
+    parts += [_declared(name, kind, name in missing) for name, kind in zip(columns.names, columns.types, strict=True)]
     return "\n".join(parts)
+
+
+def _read_text_columns(source: InputFiles, header: str) -> tuple[pa.Schema, set[str]]:
+    """Return the columns of a text file by its first lines, and which of them have missing values there."""
+    lines, columns = _first_lines(source), source.columns
+    if header == "auto":
+        _refuse_headless(source, lines)
+    types = [_text_kind(kind, lines[1:], at) for at, kind in enumerate(columns.types)]
+    names = [f"column_{number}" for number in range(1, len(types) + 1)] if header == "no" else columns.names
+    rows = lines if header == "no" else lines[1:]
+    missing = {name for at, name in enumerate(names) if any(at < len(row) and not row[at].strip() for row in rows)}
+    return pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)]), missing
+
+
+def _declared(name: str, kind: pa.DataType, has_missing: bool) -> str:
+    """Return the entry of a column, with notes."""
+    quoted, note = json.dumps(name, ensure_ascii=False), ""
+    if _IDENTIFIER.fullmatch(name.lower()):
+        note += f"# named like an identifier of people: if it is one, write id = {quoted} above, and remove this\n"
+    if has_missing:
+        note += "# has missing values: add nullable = true\n"
+    return f"[columns.{quoted}]\n{note}{_entry(kind)}"
 
 
 def _with_nulls(source: InputFiles) -> set[str]:

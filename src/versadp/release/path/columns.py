@@ -158,11 +158,7 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
     kind, nullable = type(column.levels[0]), bool(column.nullable)
     if nullable and _nothing(series):
         return np.full(len(series), np.nan)
-    if not isinstance(series.dtype, _LEVELS[kind]) and not (nullable and _pandas_levels(series, kind)):
-        words = {str: "text", int: "whole numbers", bool: "true/false"}[kind]
-        raise _wrong_type(series, name, f"{words}, like its levels")
-    if not nullable:
-        refuse_missing(_missing(series), name)
+    _check_levels(series, name, kind, nullable=nullable)
     arrow = {str: pa.large_string(), int: pa.int64(), bool: pa.bool_()}[kind]
     values = _arrow(series, arrow, name, nullable=nullable)
     if nullable and reads_blank_as_missing(column):
@@ -179,6 +175,15 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
             hint="declare every level in the schema, or recode these rows",
         )
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64 if nullable else np.int64)
+
+
+def _check_levels(series: nw.Series[Any], name: str, kind: type, *, nullable: bool) -> None:
+    """Raise if values are not of the kind of the levels, or missing where none may be."""
+    if not isinstance(series.dtype, _LEVELS[kind]) and not (nullable and _pandas_levels(series, kind)):
+        words = {str: "text", int: "whole numbers", bool: "true/false"}[kind]
+        raise _wrong_type(series, name, f"{words}, like its levels")
+    if not nullable:
+        refuse_missing(_missing(series), name)
 
 
 def reads_blank_as_missing(column: Column) -> bool:
