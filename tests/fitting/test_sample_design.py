@@ -138,7 +138,7 @@ def test_subsets(data, release, tmp_path):
         ({"subset": 3}, "must be text"),
         ({"subset": "__import__('os').system('true')"}, "one record at a time|cannot hold"),
         ({"cov_type": "cluster"}, "clusters need a column"),
-        ({"groups": "school"}, "clusters need a column"),
+        ({"groups": "school", "cov_type": "rows"}, "clusters need a column"),
         ({"cov_type": "clusters", "groups": "school"}, "did you mean 'cluster'"),
         ({"cov_type": "cluster", "groups": "x"}, "noisy column"),
         ({"cov_type": "cluster", "groups": "schol"}, "did you mean 'school'"),

@@ -82,10 +82,10 @@ def fit(
         A public column, or an expression of some, that is added to the index with the coefficient 1: the logarithm of
         an exposure, under Poisson loss. `y ~ age + offset(log_exposure)` says the same.
     cov_type : {"robust", "cluster", "rows"}
-        How the covariance is estimated: people are independent ("robust", the sandwich), or records with the same
-        value of the public column `groups` belong together ("cluster"). Where a person may have up to k rows,
-        "robust" multiplies the sandwich by k, which holds for any dependence within a person; "rows" takes rows for
-        independent all the same.
+        How the covariance is estimated: people are independent ("robust", the sandwich; "HC1" is the same), or records
+        with the same value of the public column `groups` belong together ("cluster"; groups alone mean that). Where a
+        person may have up to k rows, "robust" multiplies the sandwich by k, which holds for any dependence within a
+        person; "rows" takes rows for independent all the same.
     groups : str, optional
         The column of the clusters; nobody may have rows in two of them.
     subset : str, optional

@@ -6,6 +6,7 @@ The response model is assumed, the noise is known, the law of the noisy columns 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,13 @@ from versadp.fitting.public_facts import public_levels
 from versadp.formula.design import make_design
 from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
+from versadp.inference.factor_tests import LOG_LIKELIHOOD, PARAMETERS
 from versadp.inference.summary import guarantee
 from versadp.inference.trust import Trust
-from versadp.likelihood import likelihood_set, maximise, score_test, total
+from versadp.likelihood import likelihood_set, maximise, maximum_without, score_test, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -83,7 +85,7 @@ def fit_likelihood(request: FitRequest, engine: Engine) -> Results:
         richer, eta, added = likelihood.richer(found.eta)
         there = over_all(lambda lot: richer.sums(lot.richer(), eta, found.weights))
         test = SpecificationTest.of(*score_test(there, added))
-    return _results(pairs, found, loss, test, partial(_sets, pairs, engine, found))
+    return _results(pairs, found, loss, test, Profiles(pairs, engine, found))
 
 
 def _passes(pairs: Pairs, engine: Engine) -> Callable[[Callable[[Lot], Any]], Sums]:
@@ -133,18 +135,31 @@ def _covariance(found: Mixed) -> Array | None:
     return cov if np.isfinite(cov).all() and (np.diag(cov) > 0).all() else None
 
 
-def _sets(pairs: Pairs, engine: Engine, found: Mixed) -> dict[str, LikelihoodSet]:
-    """Return the likelihood sets of all coefficients; none where one of them cannot be had.
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """A likelihood that is maximised again with coefficients held, reading the records anew on demand.
 
-    The records are read again: results that nobody asks for intervals do not keep them in memory.
+    Results that nobody asks for intervals do not keep the records in memory.
     """
-    sums, sets = _sums(pairs, _passes(pairs, engine)), {}
-    for j, name in enumerate(pairs.design.names):
-        one = likelihood_set(sums, found, j)
-        if one is None:
-            return {}
-        sets[name] = one
-    return sets
+
+    pairs: Pairs
+    engine: Engine
+    found: Mixed
+
+    def __call__(self) -> dict[str, LikelihoodSet]:
+        """Return the likelihood sets of all coefficients; none where one of them cannot be had."""
+        sums, sets = _sums(self.pairs, _passes(self.pairs, self.engine)), {}
+        for j, name in enumerate(self.pairs.design.names):
+            one = likelihood_set(sums, self.found, j)
+            if one is None:
+                return {}
+            sets[name] = one
+        return sets
+
+    def deficit(self, held: Sequence[int]) -> float | None:
+        """Return by how much the largest log likelihood falls if some coefficients are 0; None if it is not found."""
+        value = maximum_without(_sums(self.pairs, _passes(self.pairs, self.engine)), self.found, held)
+        return None if value is None else max(self.found.sums.value - value, 0.0)
 
 
 def _results(
@@ -152,7 +167,7 @@ def _results(
     found: Mixed,
     loss: Any,
     test: SpecificationTest | None,
-    sets: Callable[[], dict[str, LikelihoodSet]],
+    profiles: Profiles,
 ) -> Results:
     """Return a maximum as the user sees it."""
     design, outcome, cov = pairs.design, found.outcome, _covariance(found)
@@ -172,7 +187,7 @@ def _results(
         predict_link=loss.prediction,
         design=design.terms,
         trust=Trust(test=test),
-        profiles=sets,
+        profiles=profiles,
     )
 
 
@@ -186,6 +201,8 @@ def _assumed(pairs: Pairs, found: Mixed, cov: Array | None) -> dict[str, str]:
         if groups.rows is None:
             law = f"any law, times a factor e^(c x w) in {given}"
     facts = _caution(pairs, found) if cov is not None else {}
+    if cov is not None:
+        facts |= {LOG_LIKELIHOOD: f"{found.sums.value:.4f}", PARAMETERS: f"{found.eta.size}"}
     facts |= {"assumes": f"that the response follows {pairs.law.words}", f"law of {columns}": law}
     if pairs.law.scaled and cov is not None:
         p = len(pairs.design.names)

@@ -34,6 +34,14 @@ if TYPE_CHECKING:
 
 WEIGHT_TYPES = ("survey", "frequency")
 COV_TYPES = ("robust", "cluster", ROWS)
+SAME_COV_TYPES = {"HC1": "robust", "sandwich": "robust", "CRV1": "cluster"}  # names of others for the same estimator
+OTHER_COV_TYPES = {
+    "nonrobust": "noise makes errors of unequal size, so that no single variance describes them",
+    "HC0": "HC1 is, which divides by records less coefficients and is a little larger",
+    "HC2": "its leverages are those of true records, which are not known",
+    "HC3": "its leverages are those of true records, which are not known",
+    "HAC": "records have no order in time",
+}
 
 
 @dataclass(frozen=True)
@@ -233,15 +241,30 @@ def _check_weighed(weights: Array, kind: str) -> None:
         raise DataError("frequencies must be whole numbers", hint='weight_type="survey" takes any weights')
 
 
-def _with_groups(cov_type: str, groups: str | None, several: int) -> str:
-    """Return how the covariance is estimated: where people have several rows, groups alone ask for clusters."""
-    if groups is not None and cov_type == "robust" and several > 1:
+def read_cov_type(cov_type: Any, groups: Any = None) -> str:
+    """Return how the covariance is estimated, from our names or those of statsmodels; groups alone mean clusters.
+
+    Examples
+    --------
+    >>> read_cov_type("HC1"), read_cov_type("robust", "school")
+    ('robust', 'cluster')
+    """
+    named = SAME_COV_TYPES.get(cov_type, cov_type) if isinstance(cov_type, str) else cov_type
+    if isinstance(named, str) and named in OTHER_COV_TYPES:
+        raise ParameterError(
+            f"cov_type {named!r} is not estimated here: {OTHER_COV_TYPES[named]}",
+            hint='"robust" is the sandwich of the corrected scores, HC1 where nothing is noisy; cov_type="cluster", '
+            'groups="school" is for clusters',
+        )
+    if named not in COV_TYPES:
+        raise ParameterError(f"there is no cov_type {cov_type!r}", hint=near(cov_type, (*COV_TYPES, *SAME_COV_TYPES)))
+    if groups is not None and named == "robust":
         return "cluster"
-    if (cov_type == "cluster") != (groups is not None):
+    if (named == "cluster") != (groups is not None):
         raise ParameterError(
             "clusters need a column, and a column its cov_type", hint='cov_type="cluster", groups="school"'
         )
-    return cov_type
+    return named
 
 
 def make_sample_design(
@@ -259,10 +282,8 @@ def make_sample_design(
     """Return records, formula and weights as they are fitted, and how standard errors count records."""
     if weight_type not in WEIGHT_TYPES:
         raise ParameterError(f"there is no weight_type {weight_type!r}", hint=near(weight_type, WEIGHT_TYPES))
-    if cov_type not in COV_TYPES:
-        raise ParameterError(f"there is no cov_type {cov_type!r}", hint=near(cov_type, COV_TYPES))
     several = release.mechanism.schema.rows_per_person
-    cov_type = _with_groups(cov_type, groups, several)
+    cov_type = read_cov_type(cov_type, groups)
     notes: dict[str, str] = {}
     weighed = record_weights(weights, release)
     if subset is not None:

@@ -36,10 +36,11 @@ MISSING = "missing"
 
 
 class Coefficient(NamedTuple):
-    """The name of a coefficient and the factors of its term."""
+    """The name of a coefficient, the factors of its column, and the factors of the term that it belongs to."""
 
     name: str
     factors: tuple[str, ...]
+    term: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,11 @@ def spread(terms: list[tuple[str, ...]], levels_of: Callable[[str], Sequence[Any
                     each.append([Coefficient(unquote(factor), (factor,))])
                 elif factor in full:
                     each.append(categories[factor].columns(reduced=not full[factor]))
+            shown = tuple(categories[factor].shown if factor in categories else unquote(factor) for factor in term)
             for chosen in product(*each):
                 name = ":".join(part.name for part in chosen) or "Intercept"
-                out.append(Coefficient(name, tuple(factor for part in chosen for factor in part.factors)))
+                factors = tuple(factor for part in chosen for factor in part.factors)
+                out.append(Coefficient(name, factors, shown or ("Intercept",)))
     return out
 
 

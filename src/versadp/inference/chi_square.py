@@ -66,6 +66,64 @@ class WaldTest(ChiSquareTest):
 
 
 @dataclass(frozen=True)
+class LikelihoodRatioTest(ChiSquareTest):
+    """The likelihood ratio test of a model within a larger one, `2 (l - l_0)`.
+
+    Examples
+    --------
+    >>> print(LikelihoodRatioTest.of(3.841458820694124, 1))
+    likelihood ratio test: chi-square 3.841 with 1 degree of freedom, p = 0.05
+    """
+
+    name = "likelihood ratio test"
+
+
+@dataclass(frozen=True)
+class FTest:
+    """A Wald test as an F test: the statistic over its degrees of freedom, `F = W / q`.
+
+    Attributes
+    ----------
+    statistic : float
+        F; also `fvalue`.
+    df_num, df_denom : float
+        Number of constraints, and records less coefficients.
+    pvalue : float
+
+    Examples
+    --------
+    >>> print(FTest.of(WaldTest.of(6.0, 2), 100))
+    F test: F 3 with 2 and 100 degrees of freedom, p = 0.05429
+    """
+
+    statistic: float
+    df_num: int
+    df_denom: int
+    pvalue: float
+
+    @classmethod
+    def of(cls, test: WaldTest, df_denom: int) -> Self:
+        """Return the F test of a Wald test."""
+        from scipy.special import fdtrc
+
+        statistic = test.statistic / test.df
+        return cls(statistic, test.df, df_denom, float(fdtrc(test.df, df_denom, statistic)))
+
+    @property
+    def fvalue(self) -> float:
+        """The statistic, under its name in statsmodels."""
+        return self.statistic
+
+    def __str__(self) -> str:
+        freedom = f"{self.df_num} and {self.df_denom:,} degrees of freedom"
+        return f"F test: F {self.statistic:.4g} with {freedom}, p = {self.pvalue:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class DriftTest(ChiSquareTest):
     """The test that old and new records have the same coefficients, by the difference of their scores.
 

@@ -13,7 +13,7 @@ from versadp.inference.checks import check_level
 from versadp.inference.coefficient_table import CoefTable, coefficient_table, interval
 from versadp.inference.effects import comparisons
 from versadp.inference.effects import prediction as prediction_asked
-from versadp.inference.estimates import Estimates
+from versadp.inference.factor_tests import FactorTests
 from versadp.inference.fit_tables import Published, Publishing
 from versadp.inference.prediction import Prediction, model_matrix, predict, predict_average, predict_classes
 from versadp.inference.saved_results import SavedResults, read, write
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from versadp.inputs import Array
 
 
-class Results(Publishing, Estimates):
+class Results(Publishing, FactorTests):
     """Results of a fit, made by `versadp.fit`.
 
     Parameters
