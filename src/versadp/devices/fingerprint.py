@@ -87,6 +87,11 @@ def check_served(mechanism: Mechanism) -> None:
             f"device reports need a mechanism of version 4, not {mechanism.version}",
             hint="mech.in_version(4), which redraws the noise of every answer",
         )
+    if mechanism.totals is not None:
+        raise ParameterError(
+            "device reports have no totals: nobody has seen all people's values",
+            hint="vdp.calibrate(..., totals=False), or mech.without_totals()",
+        )
     if schema.id is not None:
         raise ParameterError(
             f"device reports have no id column, and the schema has {schema.id!r}",

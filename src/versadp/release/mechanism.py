@@ -34,6 +34,8 @@ from versadp.noise import Block, Spec, spec_from_dict
 from versadp.noise.settings import check_rate
 from versadp.privacy.target import Target
 from versadp.release.blocks import put_on, short_form, spelled
+from versadp.release.totals.features import SHEETS, features_of
+from versadp.release.totals.law import TotalsLaw
 from versadp.schema import Schema
 from versadp.schema.reserved import refuse_reserved
 
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from versadp.privacy import PrivacyProfile
     from versadp.release.path.noised import Layout
     from versadp.release.release import Release
+    from versadp.release.totals.count import RunningTotals
+    from versadp.release.totals.features import Features
 
     Noise = Mapping[str | tuple[str, ...], Spec]
 
@@ -66,6 +70,8 @@ class Mechanism:
         In place of the three: noise for each private column, or jointly for several.
     target : Target, optional
         What it was calibrated for. It is remembered, and is no part of the noise.
+    totals : TotalsLaw, optional
+        Noisy totals of all people that are released beside the records (`docs/theory/totals.md`).
 
     Examples
     --------
@@ -87,6 +93,7 @@ class Mechanism:
         *,
         noise: Noise | None = None,
         target: Target | None = None,
+        totals: TotalsLaw | None = None,
     ) -> None:
         if not isinstance(schema, Schema):
             raise ParameterError("a mechanism needs a Schema", hint='e.g. Schema({"age": Bounded(18, 90)})')
@@ -102,6 +109,9 @@ class Mechanism:
         self._blocks = put_on(schema, noise)
         self._target = target
         self._version = VERSION
+        self._totals = totals
+        if totals is not None:
+            _check_totals(totals, self.totals_features)
         _refuse_unnormalised(schema)
 
     @property
@@ -132,6 +142,17 @@ class Mechanism:
     def target(self) -> Target | None:
         """Target that it was calibrated for, if it was."""
         return self._target
+
+    @property
+    def totals(self) -> TotalsLaw | None:
+        """Noise of the totals that are released beside the records; None if there are none."""
+        return self._totals
+
+    @cached_property
+    def totals_features(self) -> Features:
+        """What the totals are of, or could be."""
+        names = None if self._totals is None else self._totals.columns
+        return features_of(self._blocks, self._schema, names)
 
     @property
     def version(self) -> int:
@@ -186,7 +207,8 @@ class Mechanism:
                 {name: _never_null(name, value) for name, value in entry.items()} | {"derived": block.derived()}
                 for entry, block in zip(blocks, self._blocks, strict=True)
             ]
-        return head | {"blocks": blocks, "target": target}
+        totals = {} if self._totals is None else {"totals": self._totals.to_dict()}
+        return head | {"blocks": blocks, "target": target} | totals
 
     @classmethod
     def from_dict(cls, data: Any) -> Mechanism:
@@ -196,7 +218,8 @@ class Mechanism:
             raise ParameterError("this is not a mechanism, or one of a version that this versadp does not know")
         version: int = data["version"]
         names = ("scale", "exact_rate", "keep") if version == 1 else ("blocks", "target")
-        if set(data) != {"format", "version", "schema", *names}:
+        extra = {"totals"} & set(data) if version >= 4 else set()
+        if set(data) != {"format", "version", "schema", *names, *extra}:
             raise ParameterError(f"a mechanism has schema, {', '.join(names)}, nothing more")
         schema = _schema_of(data)
         if version == 1:
@@ -212,7 +235,8 @@ class Mechanism:
         noise: Noise = {columns: spec for spec, columns in specs}
         if version < 4:
             return cls._old(version, schema, noise=noise, target=target)
-        mechanism = cls(schema, noise=noise, target=target)
+        totals = TotalsLaw.from_dict(data["totals"]) if extra else None
+        mechanism = cls(schema, noise=noise, target=target, totals=totals)
         _check_derived(data["blocks"], mechanism.blocks)
         return mechanism
 
@@ -230,6 +254,8 @@ class Mechanism:
             raise ParameterError("several rows per person need a mechanism of version 4", hint="leave it in version 4")
         if version < 4 and (self._schema.bounds is not None or self._schema.as_declared() is not self._schema):
             raise ParameterError("learnt bounds need a mechanism of version 4", hint="leave it in version 4")
+        if version < 4 and self._totals is not None:
+            raise ParameterError("totals need a mechanism of version 4", hint="leave it in version 4")
         noise: dict[str | tuple[str, ...], Spec] = {block.columns: block.spec for block in self._blocks}
         if version < 4 and any("missing" in spec.to_dict() for spec in noise.values()):
             raise ParameterError("places of missing values need a mechanism of version 4", hint="leave it in version 4")
@@ -240,7 +266,7 @@ class Mechanism:
             with _any_form():
                 other = Mechanism(self._schema, noise=noise, target=target)
         else:
-            other = Mechanism(self._schema, noise=noise, target=target)
+            other = Mechanism(self._schema, noise=noise, target=target, totals=self._totals)
         other._version, other._exact_rate = version, self._exact_rate
         return other
 
@@ -379,6 +405,7 @@ class Mechanism:
         from versadp.release.path.table import build_frame, read_table, released_columns, survey, warn_outside
         from versadp.release.release import Release
         from versadp.release.target.usefulness import warn_delta, warn_useless
+        from versadp.release.totals.noise import noisy_totals
 
         if key is not None and insecure_seed is not None:
             raise KeyMaterialError("give a key or an insecure_seed, not both")
@@ -397,11 +424,32 @@ class Mechanism:
         warn_outside(survey(table, self._schema))
         stream = keystream(secret, self.parameters)
         rows = row_versions(self, table, secret)
-        noised = noise_table(self.layout, table, stream, local_engine(as_engine(engine)), versions=rows)
+        running = self.running_totals()
+        where = local_engine(as_engine(engine))
+        noised = noise_table(self.layout, table, stream, where, versions=rows, totals=running)
         columns = released_columns(noised, table.public, self._schema)
         if shuffle:
             columns = in_order(columns)
-        return Release(build_frame(columns, table.kind), self, insecure=insecure_seed is not None, order=order)
+        made = None if running is None else (noisy_totals(self, running.sums, table.rows, check_key(secret)),)
+        insecure = insecure_seed is not None
+        return Release(build_frame(columns, table.kind), self, insecure=insecure, order=order, totals=made)
+
+    def running_totals(self) -> RunningTotals | None:
+        """Return an empty sum of the totals; None if there are none."""
+        if self._totals is None:
+            return None
+        from versadp.release.totals.count import RunningTotals
+
+        return RunningTotals(self.totals_features, self.layout.columns)
+
+    def without_totals(self) -> Mechanism:
+        """Return the same noise of records without totals: for devices, and for records that came from elsewhere."""
+        return self if self._totals is None else self.with_totals(None)
+
+    def with_totals(self, law: TotalsLaw | None) -> Mechanism:
+        """Return the same noise of records with totals, or without."""
+        noise: Noise = {block.columns: block.spec for block in self._blocks}
+        return Mechanism(self._schema, noise=noise, target=self._target, totals=law)
 
     def privatize(self, record: Mapping[str, Any], *, key: bytes, context: str = "") -> dict[str, Any]:
         """Release one record, on the person's own device.
@@ -457,6 +505,18 @@ def _any_form() -> Iterator[None]:
         yield
     finally:
         _ANY_FORM.reset(token)
+
+
+def _check_totals(law: TotalsLaw, features: Features) -> None:
+    """Refuse totals without noise, and such large noise that a total would not fit 64 bits."""
+    from versadp.release.totals.noise import MOST_NOISE
+
+    for sheet, scale in zip(SHEETS, law.scale, strict=True):
+        if (scale > 0) != (features.count(sheet) > 0):
+            raise ParameterError(f"the totals' sheet {sheet} is empty, or has no noise")
+    sigma = dict(zip(SHEETS, law.scale, strict=True))
+    if max(sigma[each.sheet] * each.noise * each.scale for each in features.all) > MOST_NOISE:
+        raise ParameterError("the totals have so much noise that they do not fit 64 bits", hint="less of it")
 
 
 def _refuse_unnormalised(schema: Schema) -> None:

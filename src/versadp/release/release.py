@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from versadp.release.folder.manifest import Manifest
     from versadp.release.folder.metadata import Metadata
     from versadp.release.mechanism import Mechanism
+    from versadp.release.totals.sheet import Totals
 
 
 class Release:
@@ -50,6 +51,9 @@ class Release:
         What stands beside the records in their folder, if they were loaded.
     other_editions : tuple of Edition
         All other editions of the same folder, earlier and later ones: they hold the same people.
+    totals_by_batch : tuple of Totals
+        Noisy totals of each batch of people who were released together; empty if there are none. Some of the records
+        have none: totals are of all people.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Release:
         order: Order = KEPT,
         manifest: Manifest | None = None,
         other_editions: Sequence[Edition] | None = None,
+        totals: Sequence[Totals | None] | None = None,
     ) -> None:
         self._source: Frame | Folder = source if hasattr(source, "read_handle") else Frame(source)
         self._folder = source if hasattr(source, "storage") else None
@@ -80,9 +85,14 @@ class Release:
         self.manifest = manifest
         earlier = () if manifest is None else manifest.earlier
         self.other_editions = earlier if other_editions is None else tuple(other_editions)
+        self.totals_by_batch = () if totals is None else tuple(totals)
 
     def with_source(self, source: Any) -> Release:
-        """Return a release with the same facts whose records are read elsewhere, all of them or some."""
+        """Return a release with the same facts whose records are read elsewhere, all of them or some.
+
+        Totals are of all people: some of them have none.
+        """
+        rows = source.rows if hasattr(source, "read_handle") else Frame(source).rows
         return Release(
             source,
             self.mechanism,
@@ -90,6 +100,7 @@ class Release:
             order=self.order,
             manifest=self.manifest,
             other_editions=self.other_editions,
+            totals=self.totals_by_batch if rows == len(self) else None,
         )
 
     @classmethod
@@ -121,6 +132,11 @@ class Release:
             raise ParameterError(
                 f"the mechanism that made the noise is needed, and {type(mechanism).__name__} is none",
                 hint="vdp.Mechanism(schema, ...), or vdp.calibrate(schema, epsilon=...)",
+            )
+        if mechanism.totals is not None:
+            raise ParameterError(
+                "records that were noised elsewhere have no totals, and the mechanism promises some",
+                hint="vdp.calibrate(..., totals=False), or mech.without_totals(), which states what holds of records",
             )
         table = read_table(frame, mechanism.schema, released=True)
         if on_grid is not False:
@@ -233,6 +249,11 @@ class Release:
         import polars as pl
 
         return pl.from_arrow(self.to_arrow())
+
+    @property
+    def totals(self) -> Totals | None:
+        """Noisy totals of all people; None if there are none, or one sheet per batch (`totals_by_batch`)."""
+        return self.totals_by_batch[0] if len(self.totals_by_batch) == 1 else None
 
     def privacy(self, unit: str | None = None) -> PrivacyProfile:
         """Return what the release guarantees for a person, for a whole record, or for one attribute.

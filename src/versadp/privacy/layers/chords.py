@@ -16,16 +16,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from versadp.privacy.curves.contour import lower_envelope
+from versadp.privacy.curves.contour import is_searching, lower_envelope
 from versadp.privacy.curves.discrete import Discrete
 from versadp.privacy.profile import ULP, PrivacyProfile, require_profile
 
 _FINE, _POINTS = 4001, 600  # of the even grid on which the fall of delta is measured; of the chords
+_ROUGH_FINE, _ROUGH_POINTS = 401, 150  # the same in a search: chords within 1% of delta
 _LEAST = 1e-28  # a delta below it falls as fast as it likes: nothing is claimed there
 _EVEN = 0.2  # share of the points that are spread evenly
 
 
-@lru_cache(maxsize=64)
 def chords(profile: PrivacyProfile) -> Discrete:
     """Return finitely many losses that dominate a profile whose pure epsilon is finite and whose floor is 0.
 
@@ -41,13 +41,19 @@ def chords(profile: PrivacyProfile) -> Discrete:
     True
     """
     require_profile("profile", profile)
+    return _chords(profile, is_searching())
+
+
+@lru_cache(maxsize=64)
+def _chords(profile: PrivacyProfile, searching: bool) -> Discrete:
+    count, most = (_ROUGH_FINE, _ROUGH_POINTS) if searching else (_FINE, _POINTS)
     end = profile.pure_epsilon * (1 + ULP)
     assert np.isfinite(end)
     assert profile.delta_floor == 0
-    fine = np.linspace(0.0, end, _FINE)
+    fine = np.linspace(0.0, end, count)
     fall = np.abs(np.diff(np.log(np.maximum(profile._curve(fine)[0], _LEAST))))
     way = np.concatenate([[0.0], np.cumsum(fall / max(fall.sum(), _LEAST) * (1 - _EVEN) + _EVEN / len(fall))])
-    points = np.interp(np.linspace(0.0, way[-1], _POINTS + 1), way, fine)
+    points = np.interp(np.linspace(0.0, way[-1], most + 1), way, fine)
     points[0], points[-1] = 0.0, end
     points = np.unique(points)
     delta = profile._curve(points)[0]

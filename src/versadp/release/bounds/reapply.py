@@ -38,7 +38,7 @@ def on_learnt_bounds(mechanism: Mechanism, schema: Schema) -> Mechanism:
             {name: each.columns[name] for name in block.columns} for each in (mechanism.schema, schema)
         )
         noise[block.columns] = _spec(block, declared, columns)
-    return Mechanism(schema, noise=noise, target=mechanism.target)
+    return Mechanism(schema, noise=noise, target=mechanism.target, totals=mechanism.totals)
 
 
 def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Column]) -> Spec:

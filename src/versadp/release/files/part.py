@@ -27,11 +27,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from versadp.noise.words import Keystream
     from versadp.release.files.repartition import Piece, Rows
     from versadp.release.ledger.entries import Part
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.table import Table
+    from versadp.release.totals.count import RunningTotals
+
+    Totals = NDArray[np.int64]
+    Group = tuple[Table, int, NDArray[np.uint64] | None]
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,7 @@ class Made:
     share: float
     alike: tuple[pa.Table | None, ...]
     file: PartFile
+    totals: Totals | None = None
 
 
 def make_part(job: Job, piece: Piece) -> Made:
@@ -90,18 +98,21 @@ def make_part(job: Job, piece: Piece) -> Made:
     digest = PartDigest(job.digest_key, job.release, job.offset + piece.number)
     outside: Counter[str] = Counter()
     alike: list[pa.Table | None] = []
+    running = job.mechanism.running_totals()
     scratch = None
     if known is not None and job.has(known):
         file = known.file
-        for table, at in _tables(job, piece, outside, alike):
-            witness_table(job.mechanism.layout, table, at, digest)
+        counted = None if job.frozen else running
+        for table, at, versions in _tables(job, piece, outside, alike):
+            layout = job.mechanism.layout
+            witness_table(layout, table, job.stream, first=at, witness=digest, versions=versions, totals=counted)
             digest.rest(table, at)
     elif job.frozen:
         raise StateError("a part is missing or was changed, or there are more records than parts")
     else:
         scratch = unsettled(path, apart=job.apart)
         try:
-            groups = _groups(job, piece, digest, outside, alike)
+            groups = _groups(job, digest, _tables(job, piece, outside, alike), running)
             if job.is_sorted:
                 before = None if known is None else known.file
                 contents = write_run(scratch, pa.concat_tables(groups).columns, before)
@@ -112,11 +123,12 @@ def make_part(job: Job, piece: Piece) -> Made:
         reached("part written")
         file = PartFile(path.name, piece.table.num_rows, *contents)
     told = digest.finish(), dict(outside)
-    return Made(piece.number, *told, scratch, path, piece.people, piece.share, tuple(alike), file)
+    sums = None if running is None else running.sums
+    return Made(piece.number, *told, scratch, path, piece.people, piece.share, tuple(alike), file, sums)
 
 
-def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table | None]) -> Iterator[tuple[Table, int]]:
-    """Yield a piece group by group, checked and counted, each with the number of its first slab."""
+def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table | None]) -> Iterator[Group]:
+    """Yield a piece group by group, checked and counted, each with the number of its first slab and its versions."""
     schema, first = job.mechanism.schema, piece.number * (job.rows // SLAB_ROWS)
     for start in range(0, max(piece.table.num_rows, 1), GROUP_ROWS):
         try:
@@ -128,17 +140,15 @@ def _tables(job: Job, piece: Piece, outside: Counter[str], alike: list[pa.Table 
         outside.update(survey(table, schema))
         if job.is_sorted:
             alike.append(count_alike(table.shown(schema)))
-        yield table, first + start // SLAB_ROWS
+        versions = None if piece.people is None else piece.people[start : start + table.rows, VERSION]
+        yield table, first + start // SLAB_ROWS, versions
 
 
-def _groups(
-    job: Job, piece: Piece, digest: PartDigest, outside: Counter[str], alike: list[pa.Table | None]
-) -> Iterator[pa.Table]:
-    layout, engine, done = job.mechanism.layout, Serial(), 0
-    for table, at in _tables(job, piece, outside, alike):
-        rows = slice(done, done + table.rows)
-        versions = None if piece.people is None else piece.people[rows, VERSION]
-        noised = noise_table(layout, table, job.stream, engine, first=at, witness=digest, versions=versions)
-        done += table.rows
+def _groups(job: Job, digest: PartDigest, tables: Iterator[Group], totals: RunningTotals | None) -> Iterator[pa.Table]:
+    layout, engine = job.mechanism.layout, Serial()
+    for table, at, versions in tables:
+        noised = noise_table(
+            layout, table, job.stream, engine, first=at, witness=digest, versions=versions, totals=totals
+        )
         digest.rest(table, at)
         yield released_table(table, noised, job.mechanism.schema)

@@ -85,6 +85,8 @@ class Manifest:
         """Return the manifest of a release that consists of these parts; without `batches` they are one batch."""
         from versadp.release.target.statement import privacy_figures
 
+        if mechanism.totals is not None:
+            raise ReleaseError("a release with totals cannot be written to files", hint="calibrate with totals=False")
         parts = tuple(parts)
         rows = sum(part.rows for part in parts)
         if mechanism.version < VERSION:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from versadp.noise.mac import Texts
     from versadp.noise.words import Keystream
     from versadp.release.path.table import Table
+    from versadp.release.totals.count import RunningTotals
 
     Array = NDArray[np.float64]
 
@@ -104,6 +105,7 @@ def noise_table(
     first: int = 0,
     witness: Witness | None = None,
     versions: NDArray[np.uint64] | None = None,
+    totals: RunningTotals | None = None,
 ) -> dict[str, Array]:
     """Return the released values of the private columns, levels as numbers.
 
@@ -118,19 +120,34 @@ def noise_table(
     versions : array (rows), optional
         Which version each record is, of a person who was in the release before, and which of equal rows of one person
         (`rows.py`); none is the first.
+    totals : RunningTotals, optional
+        Sees the content of each slab, with secret words for rounding.
     """
     out = np.empty((len(layout.columns), table.rows))
-    work = partial(_noise_slab, _Work(layout, table, stream, out, witness, versions))
+    work = partial(_noise_slab, _Work(layout, table, stream, out, witness, versions, totals))
     done = sum(engine.map(work, _slabs(table.rows, first)))
     if done != table.rows:  # what nobody wrote is whatever memory held before
         raise VersadpError(f"the engine {engine.name!r} noised {done} of {table.rows} records", hint="mend the engine")
     return dict(zip(layout.columns, out, strict=True))
 
 
-def witness_table(layout: Layout, table: Table, first: int, witness: Witness) -> None:
-    """Show a table's content to a witness, without any noise."""
+def witness_table(
+    layout: Layout,
+    table: Table,
+    stream: Keystream,
+    *,
+    first: int,
+    witness: Witness,
+    versions: NDArray[np.uint64] | None = None,
+    totals: RunningTotals | None = None,
+) -> None:
+    """Show a table's content to a witness, and to totals, without any noise; arguments as of `noise_table`."""
+    work = _Work(layout, table, stream, np.empty((0, 0)), witness, versions, totals)
     for slab in _slabs(table.rows, first):
-        witness.slab(slab.number, layout.content(_rows(table, slab)))
+        content = layout.content(_rows(table, slab))
+        witness.slab(slab.number, content)
+        if totals is not None:
+            _words(work, slab, content)
 
 
 def _slabs(rows: int, first: int) -> Iterator[_Slab]:
@@ -150,6 +167,7 @@ class _Work:
     out: Array
     witness: Witness | None
     versions: NDArray[np.uint64] | None
+    totals: RunningTotals | None
 
 
 def _noise_slab(work: _Work, slab: _Slab) -> int:
@@ -157,12 +175,22 @@ def _noise_slab(work: _Work, slab: _Slab) -> int:
     content = layout.content(_rows(table, slab))
     if work.witness is not None:
         work.witness.slab(slab.number, content)
-    if table.names is None:
-        words = work.stream.slab(slab.number, content, layout.words)
-    else:
-        rows = slice(slab.start, slab.stop)
-        versions = None if work.versions is None else work.versions[rows]
-        words = work.stream.records(content, layout.names(table.names[rows]), layout.words, versions)
+    words = _words(work, slab, content)
     layout.add_noise(content, words)
     work.out[:, slab.start : slab.stop] = content  # slabs do not overlap, so threads write without a lock
     return slab.stop - slab.start
+
+
+def _words(work: _Work, slab: _Slab, content: Array) -> NDArray[np.uint64]:
+    """Return the words of a slab's noise; show its content and the words behind them to the totals."""
+    layout, table, totals = work.layout, work.table, work.totals
+    count = layout.words + (0 if totals is None else totals.words)
+    if table.names is None:
+        words = work.stream.slab(slab.number, content, count)
+    else:
+        rows = slice(slab.start, slab.stop)
+        versions = None if work.versions is None else work.versions[rows]
+        words = work.stream.records(content, layout.names(table.names[rows]), count, versions)
+    if totals is not None:
+        totals.see(content, words[layout.words :])
+    return words[: layout.words]

@@ -42,6 +42,11 @@ def noised_content(
     """Return a record's whole numbers with noise, one per private column of the layout, and its public values."""
     if check_context(context) and mechanism.version < 4:
         raise ParameterError("a context needs a mechanism of version 4", hint="mech.in_version(4), which redraws noise")
+    if mechanism.totals is not None:
+        raise ParameterError(
+            "a device knows its own record, and the mechanism promises totals of all people",
+            hint="vdp.calibrate(..., totals=False), or mech.without_totals()",
+        )
     schema, layout = mechanism.schema, mechanism.layout
     if schema.rows_per_person > 1:
         raise ParameterError(

@@ -5,31 +5,61 @@ For a person with several rows it is the group bound of a record's (`privacy/lay
 Where bounds were learnt from these records the blocks are composed with that step (`docs/theory/bounds.md`). What is
 claimed of them then depends on no block's lattice, which follows from the bounds: of a shuffle just their epsilons.
 
+Noisy totals are one more part, Gaussian (`docs/theory/totals.md`). All curves of this library are of symmetric pairs,
+which composing them with a Gaussian at all orders needs.
+
 Each block charges its sampler's error itself. A shuffled release guarantees more where the blocks keep or redraw, or
 are pure (`docs/theory/shuffle.md`); other noise is as in any order.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from versadp import inputs, privacy
+from versadp.privacy.curves.contour import is_searching
+from versadp.privacy.curves.discrete import Discrete
 from versadp.privacy.layers.chords import chords
+from versadp.privacy.layers.inflation import ZeroInflated
 from versadp.privacy.layers.shuffle import LARGEST
+from versadp.privacy.layers.slack import WithSlack
 from versadp.release.bounds.law import bounds_privacy
 from versadp.release.target.person import PERSON, unit_of
+from versadp.release.totals.noise import totals_privacy
 
 if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
 
 
-@lru_cache(maxsize=64)
 def mechanism_privacy(
     mechanism: Mechanism, unit: str | None = None, shuffled: int | None = None
 ) -> privacy.PrivacyProfile:
     """Return the guarantee for a person, a whole record, or one attribute; see `Mechanism.privacy`."""
-    unit = unit_of(mechanism.schema, unit)
+    return _known(mechanism, unit_of(mechanism.schema, unit), shuffled, is_searching())
+
+
+@lru_cache(maxsize=64)
+def _known(mechanism: Mechanism, unit: str, shuffled: int | None, searching: bool) -> privacy.PrivacyProfile:  # noqa: ARG001 - rough ones are not reported
+    if mechanism.totals is None:
+        return _records(mechanism, unit, shuffled)
+    rows = mechanism.schema.rows_per_person if unit == PERSON else 1
+    spent = totals_privacy(mechanism, "record" if unit == PERSON else unit, rows)
+    return privacy.compose(_quick(mechanism.without_totals().privacy(unit, shuffled=shuffled)), spent)
+
+
+def _quick(profile: privacy.PrivacyProfile) -> privacy.PrivacyProfile:
+    """Return a profile, or its chords, so that Gaussian noise is composed with it exactly and quickly."""
+    if isinstance(profile, ZeroInflated | WithSlack):
+        return replace(profile, base=_quick(profile.base))
+    finite = math.isfinite(profile.pure_epsilon) and profile.delta_floor == 0
+    return chords(profile) if finite and not isinstance(profile, Discrete) else profile
+
+
+def _records(mechanism: Mechanism, unit: str, shuffled: int | None) -> privacy.PrivacyProfile:
+    """Return the guarantee of the records alone, with what learning their bounds cost."""
     if unit == PERSON:
         return privacy.group(mechanism_privacy(mechanism, "record", shuffled), mechanism.schema.rows_per_person)
     if shuffled is not None:

@@ -43,6 +43,7 @@ from versadp.release.target.person import PERSON, row_target, unit_of
 from versadp.release.target.shift import ShiftProblem
 from versadp.release.target.usefulness import warn_delta, warn_useless
 from versadp.release.target.windows import windows
+from versadp.release.totals.law import SHARE
 from versadp.schema import Categorical, Schema
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def calibrate(
     groups: Any = None,
     width: float = 1.0,
     records: int | None = None,
+    totals: bool | float = False,
 ) -> Mechanism:
     """Return the mechanism with the least noise that meets a privacy target.
 
@@ -109,6 +111,10 @@ def calibrate(
         serves medians and quantiles better, for an eighth more noise in means.
     records : int, optional
         How many records will be released, to warn of noise that drowns them. It changes nothing in the noise.
+    totals : bool or float
+        Release noisy totals of all people beside the records: True spends half of the target's squared mu on them, a
+        number in (0, 1) that share (`docs/theory/totals.md`). They need a shuffled release with a delta, and are not
+        for devices.
 
     Warns
     -----
@@ -145,6 +151,7 @@ def calibrate(
     if noise not in NOISES:
         raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
     asked = shuffled is not None or groups is not None or width != 1
+    share = _share_of_totals(totals)
     wide = noise == "window" or (noise == "auto" and exact_rate is None and epsilon is not None)
     if wide and exact_rate is not None:
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
@@ -168,12 +175,30 @@ def calibrate(
     check_learnt_for(schema.bounds, goal, unit)
     if wide:
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
-        made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS))
+        _refuse_totals(share, goal, among)
+        made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS), totals=share)
         return _warned(made, known, among)
+    _refuse_totals(share, goal, None)
     asked_for = replace(goal, unit=unit)
     plan = schema.as_declared()
     made = _laplace(plan, goal, asked_for, exact_rate)
     return _warned(made if plan is schema else on_learnt_bounds(made, schema), known)
+
+
+def _share_of_totals(totals: bool | float) -> float:
+    """Return the share of mu² for totals."""
+    if totals is True or totals is False:
+        return SHARE if totals else 0.0
+    return inputs.number("totals", totals, 0, 1, open_low=True, open_high=True)
+
+
+def _refuse_totals(share: float, goal: Target, shuffled: int | None) -> None:
+    """Refuse totals of a release that is not shuffled, or has no delta: Gaussian noise needs one."""
+    if share and (shuffled is None or not goal.delta):
+        raise ParameterError(
+            "totals are released beside shuffled records, by a target with a delta",
+            hint="calibrate(schema, epsilon=1, delta=1e-6, shuffled=n, totals=True), or totals=False",
+        )
 
 
 def _laplace(schema: Schema, goal: Target, asked_for: Target, exact_rate: float | None) -> Mechanism:

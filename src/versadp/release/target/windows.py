@@ -19,11 +19,13 @@ from versadp.noise import Spec, Window
 from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
 from versadp.privacy.curves.contour import rough_bounds
-from versadp.release.bounds.law import bounds_privacy
+from versadp.release.bounds.law import bounds_privacy, gaussian_mu
 from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
+from versadp.release.totals.law import TotalsLaw
+from versadp.release.totals.nodes import MOST_ONE_WAY, MOST_POINTS
 from versadp.schema import Dates
 
 if TYPE_CHECKING:
@@ -38,16 +40,24 @@ if TYPE_CHECKING:
 ROUGH, FINE = 1e-3, 1e-4  # relative errors of a window's epsilon under a shuffle: to compare layouts, and to take one
 COMPARABLE = 1.02  # layouts within so much of the least cost are compared finely
 NEAR = 0.1  # layouts' epsilons under one shuffle are about so near to one another, relatively
+FINE_CELLS = 63 * 2**7  # of a number of very many steps, where totals are to be of it: about those of one without
 TINY = 1e-300  # a delta of 0 has no logarithm
 CLOSE, STEPS = 0.02, 4  # a delta that is less than the target's by so much, in logs, is taken; the most steps to it
 
 
 def windows(
-    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, groups: Any = None, *, width: float = 1.0
+    schema: Schema,
+    goal: Target,
+    unit: str,
+    shuffled: int | None = None,
+    groups: Any = None,
+    *,
+    width: float = 1.0,
+    totals: float = 0.0,
 ) -> Mechanism:
     """Return the mechanism of windows that meets a pair (epsilon, delta).
 
-    Windows are `width` times as wide as the rule has them.
+    Windows are `width` times as wide as the rule has them. `totals` is the share of mu² for noisy totals.
 
     Examples
     --------
@@ -64,14 +74,22 @@ def windows(
         raise ParameterError("windows are calibrated to an epsilon", hint="give epsilon, and delta if there is one")
     plan = schema.as_declared()  # what learnt bounds show decides about lattices, and about nothing that is claimed
     if groups is not None:
-        made = _made(plan, goal, unit, shuffled, groups, width=width)
+        made = _made(plan, goal, unit, shuffled, groups, width=width, totals=totals)
     else:
-        made = best_layout(compare_layouts(plan, goal, unit, shuffled, width=width, quick=True))
+        found = compare_layouts(plan, goal, unit, shuffled, width=width, quick=True, totals=totals)
+        made = best_layout(found)
     return made if plan is schema else on_learnt_bounds(made, schema)
 
 
 def compare_layouts(
-    schema: Schema, goal: Target, unit: str, shuffled: int | None = None, *, width: float = 1.0, quick: bool = False
+    schema: Schema,
+    goal: Target,
+    unit: str,
+    shuffled: int | None = None,
+    *,
+    width: float = 1.0,
+    quick: bool = False,
+    totals: float = 0.0,
 ) -> list[Layout]:
     """Return what each layout of windows costs at a target, in the order of `layouts`.
 
@@ -95,9 +113,9 @@ def compare_layouts(
             continue
         try:
             if among is None:
-                mechanism = _made(schema, goal, unit, shuffled, groups, width=width)
+                mechanism = _made(schema, goal, unit, shuffled, groups, width=width, totals=totals)
             else:
-                make = _maker(schema, goal, unit, shuffled, groups, width=width)
+                make = _maker(schema, goal, unit, shuffled, groups, width=width, totals=totals)
                 least = min((each.cost for each in found), default=math.inf)
                 if quick and _costs_more(make, goal, near, COMPARABLE * least):
                     continue
@@ -113,7 +131,7 @@ def compare_layouts(
     def exact(each: Layout) -> Layout:
         if each.mechanism is None or each.cost > least * (1 if quick else COMPARABLE):
             return each
-        mechanism = _made(schema, goal, unit, shuffled, each.groups, width=width)
+        mechanism = _made(schema, goal, unit, shuffled, each.groups, width=width, totals=totals)
         return replace(each, mechanism=mechanism, cost=layout_cost(mechanism))
 
     return [exact(each) for each in found]
@@ -131,17 +149,19 @@ def best_layout(found: list[Layout]) -> Mechanism:
 
 
 def _maker(
-    schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float
+    schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float, totals: float = 0.0
 ) -> Callable[..., Mechanism]:
     """Return the function from an epsilon, and a delta, of its own to the mechanism with these groups of columns."""
     aim = replace(goal, unit=unit, shuffled=shuffled)
-    return partial(_mechanism, schema, _shares(unit, groups), aim, width=width)
+    return partial(_mechanism, schema, _shares(unit, groups), aim, width=width, totals=totals)
 
 
-def _made(schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float) -> Mechanism:
+def _made(
+    schema: Schema, goal: Target, unit: str, shuffled: int | None, groups: Any, *, width: float, totals: float = 0.0
+) -> Mechanism:
     assert goal.epsilon is not None
     assert goal.delta is not None
-    make = _maker(schema, goal, unit, shuffled, groups, width=width)
+    make = _maker(schema, goal, unit, shuffled, groups, width=width, totals=totals)
     if shuffled is None or not goal.delta:
         row = row_target(goal, schema.rows_per_person) if unit == PERSON else goal
         assert row.epsilon is not None
@@ -278,27 +298,71 @@ def _local_epsilon(make: Callable[[float], Mechanism], goal: Target, near: float
 
 
 def _mechanism(
-    schema: Schema, shares: Shares, aim: Target, epsilon: float, delta: float = 0.0, *, width: float = 1.0
+    schema: Schema,
+    shares: Shares,
+    aim: Target,
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    width: float = 1.0,
+    totals: float = 0.0,
 ) -> Mechanism:
     noise: dict[str | tuple[str, ...], Spec] = {
         names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
     }
     mechanism = Mechanism(schema, noise=noise, target=aim)
-    if width == 1:
+    if width == 1 and not totals:
         return mechanism
     for block in mechanism.blocks:
         found = block.spec
         assert isinstance(found, Window)
         if not isinstance(found.window, Mapping):  # categories have none
             continue
+        assert isinstance(found.cells, Mapping)
         points = {name: _times(width, w, schema.columns[name]) for name, w in found.window.items()}
-        noise[block.columns] = replace(found, window=points)
-    return Mechanism(schema, noise=noise, target=aim)
+        cells = dict(found.cells)
+        if totals:
+            for name, w in points.items():
+                points[name], cells[name] = _for_totals(w, cells[name], schema.columns[name])
+        noise[block.columns] = replace(found, window=points, cells=cells)
+    return _with_totals(Mechanism(schema, noise=noise, target=aim), totals)
+
+
+def _with_totals(mechanism: Mechanism, share: float) -> Mechanism:
+    """Return a mechanism whose totals spend a share of its target's mu²; as it is where no column can be in them."""
+    if not share or not mechanism.totals_features.columns:
+        return mechanism
+    goal, schema = mechanism.target, mechanism.schema
+    assert goal is not None
+    assert goal.epsilon is not None
+    assert goal.delta is not None
+    assert goal.unit is not None
+    rows = schema.rows_per_person if goal.unit == PERSON else 1
+    unit = "record" if goal.unit == PERSON else goal.unit
+    law = TotalsLaw.of(
+        mechanism.totals_features, gaussian_mu(goal.epsilon, goal.delta), unit=unit, rows=rows, share=share
+    )
+    return mechanism.with_totals(law)
 
 
 def _times(width: float, points: int, column: Any) -> int:
     """Return `width` times a window's points: at least one, and for dates an odd number."""
     return max(1, 2 * round((width * points - 1) / 2) + 1 if isinstance(column, Dates) else round(width * points))
+
+
+def _for_totals(points: int, cells: int, column: Any) -> tuple[int, int]:
+    """Return a window's points and a lattice's cells so that totals can be of the column.
+
+    Lattices of numbers have few enough points to be tabled; windows are multiples of a stride at which these have few
+    enough nodes.
+    """
+    if cells >= MOST_POINTS and not isinstance(column, Dates):
+        points, cells = round(points * FINE_CELLS / cells), FINE_CELLS
+    stride = -(-cells // (MOST_ONE_WAY - 1))
+    if isinstance(column, Dates):
+        stride += stride % 2 == 0
+        return stride * max(1, 2 * round((points / stride - 1) / 2) + 1), cells
+    return stride * max(1, round(points / stride)), cells
 
 
 def _shares(unit: str, groups: Any) -> Shares:

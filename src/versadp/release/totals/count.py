@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -64,6 +65,30 @@ def exact_totals(features: Features, content: Array, words: Words) -> Whole:
     return np.concatenate([np.zeros(0, np.int64), *(np.rint(part).astype(np.int64) for part in parts)])
 
 
+class RunningTotals:
+    """Sum of the totals of records that are seen in lots, from any thread.
+
+    Parameters
+    ----------
+    features : Features
+    columns : tuple of str
+        The columns of the content that it sees, in their order.
+    """
+
+    def __init__(self, features: Features, columns: tuple[str, ...]) -> None:
+        self.features = features
+        self.words = rounding_words(features)
+        self.sums = np.zeros(features.size, np.int64)
+        self._at = [columns.index(column.name) for column in features.columns]
+        self._lock = Lock()
+
+    def see(self, content: Array, words: Words) -> None:
+        """Add records, (columns, n), with their words for rounding."""
+        found = exact_totals(self.features, content[self._at], words)
+        with self._lock:
+            self.sums += found
+
+
 def rounding_words(features: Features) -> int:
     """Return the number of words per record that rounding takes."""
     return sum(column.rounds for column in features.columns)
@@ -81,7 +106,7 @@ def _seen(column: TotalsColumn, content: Whole, words: Words | None) -> _Seen:
     one_way, two_way = nodes(column.one_way), nodes(column.two_way)
     if column.category:
         return _Seen(column, one_way, two_way, np.zeros((0, content.size)))
-    position = 2 * column.positions.rounded(known, words) - column.scale
+    position = column.positions[column.one_way.rounded(known, words)]
     numbers = [position] if lost is None else [np.where(lost, 0, position), lost]
     return _Seen(column, one_way, two_way, np.array(numbers, dtype=np.float64))
 

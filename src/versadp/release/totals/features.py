@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from versadp.errors import ParameterError
 from versadp.noise.terms import SeparableTerms
-from versadp.release.totals.nodes import MOST_ONE_WAY, MOST_POINTS, ONE, POSITION, TotalsColumn
+from versadp.release.totals.nodes import MOST_ONE_WAY, MOST_POINTS, ONE, POSITION, TotalsColumn, fewest_merged
 from versadp.schema import Categorical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from versadp.noise import Block
     from versadp.release.totals.nodes import Function
@@ -76,8 +77,6 @@ class Features:
     >>> features = features_of(Mechanism(schema, noise={("k", "region"): Window(2.0)}).blocks, schema)
     >>> [features.count(sheet) for sheet in "ABC"], features.terms.size
     ([7, 8, 10], 21)
-    >>> features.sensitivities("record"), features.sensitivities("attribute")
-    ((4, 9, 2), (2, 8, 2))
     """
 
     columns: tuple[TotalsColumn, ...]
@@ -112,11 +111,6 @@ class Features:
         """Return the number of totals in a sheet."""
         return sum(feature.sheet == sheet for feature in self.all)
 
-    def sensitivities(self, unit: str) -> tuple[int, int, int]:
-        """Return the squared change of each sheet by one record, or by one of its attributes."""
-        d = len(self.columns)
-        return (2, 4 * d, 2 * (d - 1)) if unit == "attribute" else (2 * d, (d + 1) ** 2, d * (d - 1))
-
     @cached_property
     def products(self) -> tuple[Product, ...]:
         """The distinct features: a count may stand in several sheets."""
@@ -142,20 +136,40 @@ def _square(column: TotalsColumn, part: Function) -> Feature:
     return Feature("B", ((column.name, column.square(part)),), _scale(column, part) ** 2, math.sqrt(2))
 
 
-def features_of(blocks: tuple[Block, ...], schema: Schema) -> Features:
-    """Return the features of the private columns of some blocks."""
+def sensitivities(columns: int, unit: str) -> tuple[int, int, int]:
+    """Return the squared change of each sheet by one record, or by one of its attributes.
+
+    Examples
+    --------
+    >>> sensitivities(3, "record"), sensitivities(3, "attribute")
+    ((6, 16, 6), (2, 12, 4))
+    """
+    d = columns
+    return (2, 4 * d, 2 * (d - 1)) if unit == "attribute" else (2 * d, (d + 1) ** 2, d * (d - 1))
+
+
+def features_of(blocks: tuple[Block, ...], schema: Schema, names: Collection[str] | None = None) -> Features:
+    """Return the features of the private columns of some blocks: of all that can be in totals, or of those named.
+
+    Learnt bounds change lattices and levels, and may not change which columns are in the totals.
+    """
     columns, left_out = [], {}
     for block in blocks:
         for name in block.columns:
             column = schema.columns[name]
             why = _left_out(block, name, column)
-            if why:
-                left_out[name] = why
+            if names is not None and name in names and why:
+                raise ParameterError(f"column {name!r} cannot be in the totals: {why}")
+            if why or (names is not None and name not in names):
+                left_out[name] = why or "the mechanism leaves it out"
                 continue
             lattice = block.lattice(name)
             assert lattice is not None
             category = isinstance(column, Categorical)
-            columns.append(TotalsColumn(name, lattice.points, lattice.unseen > 0, category))
+            stride = 1 if category else fewest_merged(lattice.points, lattice.window) or 1
+            columns.append(TotalsColumn(name, lattice.points, lattice.unseen > 0, category, stride))
+    if names is not None and set(names) != {column.name for column in columns}:
+        raise ParameterError("the totals name a column that the mechanism does not noise")
     return Features(tuple(columns), left_out)
 
 
@@ -170,4 +184,6 @@ def _left_out(block: Block, name: str, column: Column) -> str:
         return f"it has more than {MOST_ONE_WAY} levels"
     if lattice.points > MOST_POINTS:
         return f"its lattice has more than {MOST_POINTS:,} points"
+    if not isinstance(column, Categorical) and fewest_merged(lattice.points, lattice.window) is None:
+        return f"its window of {lattice.window:,} has no divisor that leaves 16 to {MOST_ONE_WAY} nodes of its lattice"
     return ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import ParameterError
-from versadp.release.totals.features import SHEETS
+from versadp.release.totals.features import SHEETS, sensitivities
 
 if TYPE_CHECKING:
     from versadp.release.totals.features import Features
@@ -30,6 +30,8 @@ class TotalsLaw:
 
     Attributes
     ----------
+    columns : tuple of str
+        What is summed: the columns of the totals.
     share : float
         Of the target's squared mu.
     split : tuple of float
@@ -38,11 +40,15 @@ class TotalsLaw:
         Standard deviation of the noise of one count in each sheet, before rounding; 0 where a sheet is empty.
     """
 
+    columns: tuple[str, ...]
     share: float
     split: tuple[float, float, float]
     scale: tuple[float, float, float]
 
     def __post_init__(self) -> None:
+        named = all(isinstance(name, str) for name in self.columns) and len(set(self.columns)) == len(self.columns)
+        if not self.columns or not named:
+            raise ParameterError("totals name the columns that they are of, each once")
         inputs.number("share of the totals", self.share, 0, 1, open_low=True, open_high=True)
         for name, values in (("split", self.split), ("scale", self.scale)):
             if len(values) != len(SHEETS):
@@ -88,37 +94,41 @@ class TotalsLaw:
         >>> schema = Schema({"k": Bounded(0, 2, step=1), "m": Bounded(0, 1, step=1)})
         >>> features = features_of(Mechanism(schema, noise={("k", "m"): Window(2.0)}).blocks, schema)
         >>> law = TotalsLaw.of(features, 0.237)
-        >>> [round(scale, 1) for scale in law.scale], round(law.mu(features, "record") ** 2 / 0.237**2, 9)
+        >>> [round(scale, 1) for scale in law.scale], round(law.mu("record") ** 2 / 0.237**2, 9)
         ([26.7, 23.1, 18.9], 0.5)
         """
         held = [part if features.count(sheet) else 0.0 for sheet, part in zip(SHEETS, split, strict=True)]
         kept = [part / sum(held) for part in held]
-        changes = features.sensitivities(unit)
+        changes = sensitivities(len(features.columns), unit)
         a, b, c = (
             rows * math.sqrt(change / (share * part)) / mu if part else 0.0
             for change, part in zip(changes, kept, strict=True)
         )
-        return cls(share, (kept[0], kept[1], kept[2]), (a, b, c))
+        return cls(tuple(c.name for c in features.columns), share, (kept[0], kept[1], kept[2]), (a, b, c))
 
-    def mu(self, features: Features, unit: str, rows: int = 1) -> float:
+    def mu(self, unit: str, rows: int = 1) -> float:
         """Return the mu of all sheets together, for a record, or for one attribute."""
-        spent = zip(features.sensitivities(unit), self.scale, strict=True)
+        spent = zip(sensitivities(len(self.columns), unit), self.scale, strict=True)
         return rows * math.sqrt(sum(change / scale**2 for change, scale in spent if scale))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {"share": self.share, "split": list(self.split), "scale": list(self.scale)}
+        return {
+            "columns": list(self.columns),
+            "share": self.share,
+            "split": list(self.split),
+            "scale": list(self.scale),
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> TotalsLaw:
         """Read what `to_dict` wrote."""
-        if not isinstance(data, Mapping) or set(data) != {"share", "split", "scale"}:
-            raise ParameterError("a mechanism's totals have just: share, split, scale")
-        if not all(isinstance(data[name], list) for name in ("split", "scale")):
-            raise ParameterError("split and scale of the totals are lists")
-        three = {
-            name: tuple(inputs.number(name, value, 0, SCALES[1]) for value in data[name])
-            for name in data
-            if name != "share"
-        }
-        return cls(inputs.number("share", data["share"], 0, 1), three["split"], three["scale"])  # type: ignore[arg-type] # lengths are checked
+        if not isinstance(data, Mapping) or set(data) != {"columns", "share", "split", "scale"}:
+            raise ParameterError("a mechanism's totals have just: columns, share, split, scale")
+        if not all(isinstance(data[name], list) for name in ("columns", "split", "scale")):
+            raise ParameterError("columns, split and scale of the totals are lists")
+        split, scale = (
+            tuple(inputs.number(name, value, 0, SCALES[1]) for value in data[name]) for name in ("split", "scale")
+        )
+        share = inputs.number("share", data["share"], 0, 1)
+        return cls(tuple(data["columns"]), share, split, scale)  # type: ignore[arg-type] # lengths are checked

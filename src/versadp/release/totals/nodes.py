@@ -1,12 +1,13 @@
-"""One column in the totals: evenly spaced nodes on its lattice, and stochastic rounding to them.
+"""One column in the totals: nodes on its lattice, and stochastic rounding to them.
 
-A lattice with as many nodes as points needs no rounding. With fewer, a lattice point between two nodes goes to the
-upper one with probability equal to how far it is up, so that for any function v of the nodes
+Nodes are every `stride`-th lattice point from the first on, and the last one. A lattice point between two nodes goes
+to the upper one with probability equal to how far it is up, so that for any function v of the nodes
 
     E v(rounded x)  =  Σ_k v(k) hat_k(x),     hat_k = 1 at node k, 0 at all others, and straight in between.
 
 A sum over rounded records is therefore unbiased for the sum of functions of the records' own lattice points. What
-rounding does to one record depends on that record and its own words alone, so it changes no sensitivity.
+rounding does to one record depends on that record and its own words alone, so it changes no sensitivity. The stride
+divides the column's window, so that records are undone on the nodes alone (`noise/lattice.py`, merged outputs).
 """
 
 from __future__ import annotations
@@ -30,39 +31,51 @@ if TYPE_CHECKING:
     Function = str | tuple[int, int]  # a named function, or (number of nodes, node)
 
 ONE, POSITION, SQUARE, MISSING = "1", "position", "square", "missing"
-MOST_ONE_WAY = 64  # cells of a column in sheet A (theory of the totals: more only add noise to smooth questions)
+MOST_ONE_WAY = 64  # cells of a column in sheet A (docs/theory/totals.md: more only add noise to smooth questions)
+LEAST_ONE_WAY = 16  # nodes of a number that is rounded: with fewer even means lose by the rounding
 MOST_TWO_WAY = 32  # natural levels of a number in sheet C
-ROUNDED_TWO_WAY = 16  # nodes in sheet C beyond: a function of two columns is off by a 1,800th of its second derivative
-MOST_POSITIONS = 2**10 + 1  # nodes of a position: sums of products of 2^43 people fit 64 bits
-MOST_POINTS = 2**16 + 1  # of a lattice on which functions are tabled: 180 years of days, 70 MB
+ROUNDED_TWO_WAY = 17  # nodes in sheet C beyond: a function of two columns is off by a 2,000th of its second derivative
+POSITION_UNITS = 2**10  # the position 1 in whole numbers, at most: sums of products of 2^43 people fit 64 bits
+MOST_POINTS = 2**16 + 1  # of a lattice on which functions are tabled: 180 years of days, 50 MB
 
 
 class Nodes(NamedTuple):
-    """`nodes` evenly spaced nodes on the lattice points 0 to `points - 1`, both ends among them.
+    """Every `stride`-th of the lattice points 0 to `points - 1`, and the last.
 
     Examples
     --------
-    >>> Nodes(5, 3).hats
-    array([[1. , 0. , 0. ],
-           [0.5, 0.5, 0. ],
-           [0. , 1. , 0. ],
-           [0. , 0.5, 0.5],
-           [0. , 0. , 1. ]])
+    >>> Nodes(6, 2).places, Nodes(6, 2).hats
+    (array([0, 2, 4, 5]), array([[1. , 0. , 0. , 0. ],
+           [0.5, 0.5, 0. , 0. ],
+           [0. , 1. , 0. , 0. ],
+           [0. , 0.5, 0.5, 0. ],
+           [0. , 0. , 1. , 0. ],
+           [0. , 0. , 0. , 1. ]]))
     """
 
     points: int
-    nodes: int
+    stride: int
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return -(-(self.points - 1) // self.stride) + 1
+
+    @property
+    def places(self) -> Whole:
+        """Lattice points of the nodes."""
+        return np.minimum(np.arange(self.nodes) * self.stride, self.points - 1)
 
     @property
     def rounds(self) -> bool:
         """True if there are fewer nodes than lattice points."""
-        return self.nodes < self.points
+        return self.stride > 1
 
     @property
     def hats(self) -> Array:
         """Probability that each lattice point is rounded to each node, (points, nodes)."""
-        place = np.arange(self.points) * ((self.nodes - 1) / max(self.points - 1, 1))
-        return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(self.nodes)), 0.0))
+        x, places = np.arange(self.points), self.places
+        return np.stack([np.interp(x, places, row) for row in np.eye(self.nodes)], axis=1)
 
     def rounded(self, content: Whole, words: NDArray[np.uint64] | None) -> Whole:
         """Return nodes for lattice points: upwards with a word below its share of 2^64.
@@ -77,9 +90,25 @@ class Nodes(NamedTuple):
         if not self.rounds:
             return content
         assert words is not None
-        low, rest = np.divmod(content * (self.nodes - 1), self.points - 1)
-        up = words < rest.astype(np.uint64) * np.uint64(2**64 // (self.points - 1))
-        return np.asarray(low + up)
+        low, rest = np.divmod(content, self.stride)
+        short = self.points - 1 - (self.nodes - 2) * self.stride  # lattice steps of the last interval
+        wide = np.where(low == self.nodes - 2, short, self.stride).astype(np.uint64)
+        up = words < rest.astype(np.uint64) * (np.uint64(2**64 - 1) // wide)
+        return np.asarray(np.where(content == self.points - 1, self.nodes - 1, low + up))
+
+
+def fewest_merged(points: int, window: int) -> int | None:
+    """Return the least divisor of a window that leaves few enough nodes; None if none leaves a fitting number.
+
+    Examples
+    --------
+    >>> fewest_merged(8535, 4096), fewest_merged(73, 18), fewest_merged(73, 17), fewest_merged(41, 17)
+    (256, 2, None, 1)
+    """
+    for stride in range(1, window + 1):
+        if window % stride == 0 and Nodes(points, stride).nodes <= MOST_ONE_WAY:
+            return stride if stride == 1 or Nodes(points, stride).nodes >= LEAST_ONE_WAY else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -94,28 +123,28 @@ class TotalsColumn:
     missing : bool
         Whether a missing value is one more cell.
     category : bool
+    stride : int
+        Lattice points between the nodes of a number; 1 of a category.
     """
 
     name: str
     points: int
     missing: bool
     category: bool
+    stride: int = 1
 
     @property
     def one_way(self) -> Nodes:
-        """Nodes of sheet A."""
-        return Nodes(self.points, min(self.points, MOST_ONE_WAY))
+        """Nodes of sheets A and B."""
+        return Nodes(self.points, self.stride)
 
     @property
     def two_way(self) -> Nodes:
         """Nodes of sheet C: levels of a category are never merged."""
-        few = self.category or self.points <= MOST_TWO_WAY
-        return Nodes(self.points, self.points if few else ROUNDED_TWO_WAY)
-
-    @property
-    def positions(self) -> Nodes:
-        """Nodes of a number's position in sheet B."""
-        return Nodes(self.points, min(self.points, MOST_POSITIONS))
+        if self.category or self.points <= MOST_TWO_WAY:
+            return Nodes(self.points, 1)
+        times = -(-(self.points - 1) // (self.stride * (ROUNDED_TWO_WAY - 1)))
+        return Nodes(self.points, self.stride * times)
 
     @property
     def rounds(self) -> bool:
@@ -125,7 +154,13 @@ class TotalsColumn:
     @property
     def scale(self) -> int:
         """Whole number that stands for the position 1."""
-        return self.positions.nodes - 1
+        return min(self.points - 1, POSITION_UNITS)
+
+    @property
+    def positions(self) -> Whole:
+        """Position of each node in whole numbers, from -scale to scale."""
+        share = 2 * self.one_way.places / (self.points - 1) - 1
+        return np.rint(self.scale * share).astype(np.int64)
 
     def cells(self, nodes: Nodes) -> list[Function]:
         """Return the indicator functions of nodes, and of a missing value."""
@@ -142,7 +177,7 @@ class TotalsColumn:
         """Return functions at the lattice points and, in one row more, where the value is missing."""
         out = np.zeros((self.points + 1, len(functions)))
         hats = {nodes.nodes: nodes.hats for nodes in (self.one_way, self.two_way)}
-        at = np.linspace(-1, 1, self.positions.nodes)
+        at = np.zeros(1) if self.category else self.positions / self.scale
         for j, function in enumerate(functions):
             if isinstance(function, tuple):
                 out[:-1, j] = hats[function[0]][:, function[1]]
@@ -151,7 +186,7 @@ class TotalsColumn:
             elif function == ONE:
                 out[:, j] = 1.0
             else:
-                out[:-1, j] = self.positions.hats @ (at if function == POSITION else at**2)
+                out[:-1, j] = self.one_way.hats @ (at if function == POSITION else at**2)
         return out
 
     def square(self, part: Function) -> Function:
@@ -165,7 +200,8 @@ class TotalsColumn:
         count, k = function
         if self.category:
             return str(column.levels[k])  # type: ignore[union-attr] # a category has levels
-        value = lattice.low + lattice.step * k * (self.points - 1) / max(count - 1, 1)
+        nodes = self.one_way if count == self.one_way.nodes else self.two_way
+        value = lattice.low + lattice.step * float(nodes.places[k])
         if isinstance(column, Dates):
             from versadp.release.path.dates import date_of
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.totals.features import Features
     from versadp.release.totals.law import TotalsLaw
+    from versadp.release.totals.nodes import Function
 
     Array = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -68,7 +69,7 @@ class Totals:
     @cached_property
     def features(self) -> Features:
         """What is summed."""
-        return features_of(self.mechanism.blocks, self.mechanism.schema)
+        return features_of(self.mechanism.blocks, self.mechanism.schema, self.law.columns)
 
     @property
     def terms(self) -> SeparableTerms:
@@ -108,23 +109,23 @@ class Totals:
         return self._combined[1] / self.rows
 
     @cached_property
-    def names(self) -> tuple[tuple[str, str, str], ...]:
-        """Sheet, columns, and levels or moments of every total."""
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """Sheet, the first in which it stands, and columns of each of `terms`."""
+        first = {feature.product: feature.sheet for feature in reversed(self.features.all)}
+        return tuple((first[product], *(name for name, _ in product)) for product in self.features.products)
+
+    def _labels(self) -> tuple[list[str], list[str]]:
+        """Return columns, and levels or moments, of every total."""
         lattices = {name: block.lattice(name) for block in self.mechanism.blocks for name in block.columns}
-        schema = self.mechanism.schema
-        label = {
-            (column.name, function): column.label(function, lattices[column.name], schema.columns[column.name])  # type: ignore[arg-type] # columns in a sheet have a lattice
-            for column in self.features.columns
-            for function in {f for product in self.features.products for name, f in product if name == column.name}
-        }
-        return tuple(
-            (
-                feature.sheet,
-                " x ".join(name for name, _ in feature.product),
-                " x ".join(label[each] for each in feature.product),
-            )
-            for feature in self.features.all
-        )
+        held = {column.name: column for column in self.features.columns}
+        label: dict[tuple[str, Function], str] = {}
+        for name, function in {part for product in self.features.products for part in product}:
+            lattice = lattices[name]
+            assert lattice is not None
+            label[name, function] = held[name].label(function, lattice, self.mechanism.schema.columns[name])
+        products = [feature.product for feature in self.features.all]
+        names = [" x ".join(name for name, _ in product) for product in products]
+        return names, [" x ".join(label[part] for part in product) for product in products]
 
     def table(self) -> pa.Table:
         """Return every total with its standard error: people per cell, sums of positions in [-1, 1], cross-tables.
@@ -132,5 +133,6 @@ class Totals:
         Counts may be negative: nothing is changed after the noise.
         """
         total, sd = self._scaled
-        sheet, columns, levels = zip(*self.names, strict=True)
+        columns, levels = self._labels()
+        sheet = [feature.sheet for feature in self.features.all]
         return pa.table({"sheet": sheet, "columns": columns, "levels": levels, "total": total, "standard_error": sd})
