@@ -66,7 +66,7 @@ def test_hessians_and_sums(loss):
     batch = records(rng.normal(0, 1, (size, DIM)), y, rng.uniform(0, 2, size))
     rows, one = found.prepare(batch, rng), np.ones((1, 1))
     scores, hessian = found.evaluate(rows, THETA, one, hessian=True)
-    n, total, outer, again = found.sums(rows, THETA, hessian=True)
+    n, total, outer, again = found.sums(rows, THETA, np.ones((1, 1)), hessian=True)
     assert n == size
     assert total == pytest.approx(scores.sum(axis=0))
     assert outer == pytest.approx(scores[:, 0].T @ scores[:, 0])

@@ -264,7 +264,7 @@ def test_sums_of_powers_are_those_of_scores(kind, response, weighted):
     seen = form.prepare(Records(released.T, {}, public, rng.normal(size=n), weight, released), rng)
     theta = rng.normal(size=4)
     score, bend = form.weighted_scores(seen, theta, hessian=True)
-    count, total, outer, hessian = form.sums(seen, theta, hessian=True)
+    count, total, outer, hessian = form.sums(seen, theta, np.ones((1, 1)), hessian=True)
     assert count == n
     assert total[0] == pytest.approx(score.sum(axis=0), rel=1e-11, abs=1e-8)
     assert outer == pytest.approx(score.T @ score, rel=1e-11)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
+from versadp.correction.form import Form
 from versadp.errors import ParameterError
 from versadp.estimation.criterion import Combined
 from versadp.estimation.diagnostic_statistics import bias
@@ -16,7 +17,7 @@ from versadp_tests.nowhere import Nowhere
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
 
 
-class Scores:
+class Scores(Form):
     """A form of one member whose scores are a function of theta."""
 
     names = ("one",)

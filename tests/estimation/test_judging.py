@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
+from versadp.correction.form import Form
 from versadp.estimation.criterion import Affine, ByPasses, Combined, Followed, criterion, distance, places
 from versadp.estimation.diagnostic_statistics import contrast_test, directions, following, strength
 from versadp.estimation.diagnostics import Diagnostics, _best_within
@@ -18,7 +19,7 @@ from versadp_tests.nowhere import Nowhere
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
 
 
-class Affinely:
+class Affinely(Form):
     """A form of one member: scores `b_i + A_i theta`."""
 
     names = ("one",)
@@ -182,7 +183,7 @@ def test_what_is_no_score_set(wrong):
         ScoreSet.read(wrong)
 
 
-class Members:
+class Members(Form):
     """A form of two members, one of whose scores are as given and the other's 0."""
 
     names = ("one", "other")

@@ -10,6 +10,7 @@ import statsmodels.formula.api as smf
 
 import versadp as vdp
 from versadp.correction import Records
+from versadp.correction.form import Form
 from versadp.engine import Serial
 from versadp.errors import ParameterError
 from versadp.estimation import Diagnostics, Family, sample_size_needed
@@ -112,7 +113,7 @@ def test_the_refusal_knows_by_how_much_rounding_moves_a_slope(line):
     assert told * error == pytest.approx(slopes[0] - slopes[1], rel=0.25)
 
 
-class Bent:
+class Bent(Form):
     """A form whose records have curvatures of their own, and nothing else."""
 
     names = ("bent",)

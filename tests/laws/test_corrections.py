@@ -199,7 +199,7 @@ def test_analytic_sums_are_the_sums_of_its_scores():
     batch = records(rng.normal(0, 1, (300, DIM)), response(Logistic(), rng, 300))
     rows = part.prepare(batch, rng)
     scores, hessian = part.evaluate(rows, THETA, np.ones((1, 1)), hessian=True)
-    n, total, outer, again = part.sums(rows, THETA, hessian=True)
+    n, total, outer, again = part.sums(rows, THETA, np.ones((1, 1)), hessian=True)
     assert n == 300
     assert total == pytest.approx(scores.sum(axis=0))
     assert outer == pytest.approx(scores[:, 0].T @ scores[:, 0])

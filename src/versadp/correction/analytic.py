@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.correction.form import SingleForm, is_whole
 from versadp.correction.kernel import weighted_squares
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Analytic:
+class Analytic(SingleForm):
     """The one member of the analytic correction."""
 
     model: LinearModel
@@ -41,18 +42,19 @@ class Analytic:
         m, y = self.model.rows(records.z, None, records)
         return m, y, records.weight
 
-    def evaluate(
-        self, rows: tuple[Array, Array, Array | None], theta: Array, mix: Array, *, hessian: bool
+    def weighted_scores(
+        self, rows: tuple[Array, Array, Array | None], theta: Array, *, hessian: bool
     ) -> tuple[Array, Array]:
-        """Return scores (n, G, p), and the Hessian."""
+        """Return scores (n, p), and the Hessian."""
         along, aside, pull, total = self._terms(rows, theta, hessian=hessian)
-        out = rows[0] * along[:, None] + aside[:, None] * pull
-        return out[:, None] * mix.sum(axis=1)[None, :, None], total
+        return rows[0] * along[:, None] + aside[:, None] * pull, total
 
     def sums(
-        self, rows: tuple[Array, Array, Array | None], theta: Array, *, hessian: bool
+        self, rows: tuple[Array, Array, Array | None], theta: Array, mix: Array, *, hessian: bool
     ) -> tuple[int, Array, Array, Array]:
         """Return number, sum of scores, of their products and of Hessians, without an array of scores."""
+        if not is_whole(mix):
+            return super().sums(rows, theta, mix, hessian=hessian)
         m = rows[0]
         along, aside, pull, total = self._terms(rows, theta, hessian=hessian)
         score = along @ m + aside.sum() * pull

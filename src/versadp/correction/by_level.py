@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from versadp.correction.form import Form
 from versadp.correction.laplacian import Laplacian
 from versadp.correction.model import FormulaModel
 from versadp.correction.points import Some
@@ -72,7 +73,7 @@ class NoiseStrata(Strata):
 
 
 @dataclass(frozen=True)
-class ByLevel:
+class ByLevel(Form):
     """Members that share one set of draws, on all strata.
 
     Attributes
@@ -82,6 +83,7 @@ class ByLevel:
         The correction on one stratum.
     """
 
+    evaluator: ClassVar[str] = "Laplacian by level"
     placed: ClassVar[bool] = True
     strata: NoiseStrata
     inner: Laplacian

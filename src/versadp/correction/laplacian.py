@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from versadp.correction.form import Form, SingleForm
 from versadp.correction.kernel import add_terms, index_at
 from versadp.correction.random import Streams, paces
 from versadp.losses.differentiation import differences
@@ -48,7 +49,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Laplacian:
+class Laplacian(Form):
     """Members that share one set of draws.
 
     Attributes
@@ -67,6 +68,7 @@ class Laplacian:
         What `count` and `paired` are for records of which so many came so far, these included.
     """
 
+    evaluator: ClassVar[str] = "Laplacian"
     placed: ClassVar[bool] = True
     model: LinearModel
     units: Units
@@ -154,9 +156,10 @@ class Laplacian:
 
 
 @dataclass(frozen=True)
-class CustomLaplacian:
+class CustomLaplacian(SingleForm):
     """A user's loss with a Laplacian of its own: `loss(X1) - ((1 - r)/2) mean laplacian(X2)`, no extension."""
 
+    evaluator: ClassVar[str] = "Laplacian"
     placed: ClassVar[bool] = True
     model: CustomModel
     units: Units
@@ -178,11 +181,11 @@ class CustomLaplacian:
         weight = 1.0 if records.weight is None else records.weight[:, None]
         return self.model.rows(records.z, every, records), second, weight
 
-    def evaluate(
-        self, places: tuple[Array, tuple[Array, ...], Array | float], theta: Array, mix: Array, *, hessian: bool
+    def weighted_scores(
+        self, places: tuple[Array, tuple[Array, ...], Array | float], theta: Array, *, hessian: bool
     ) -> tuple[Array, Array]:
-        """Return scores (n, G, p), and the Hessian by differences."""
-        out = self._score(places, theta)[:, None] * mix.sum(axis=1)[None, :, None]
+        """Return scores (n, p), and the Hessian by differences."""
+        out = self._score(places, theta)
         if not hessian:
             return out, np.zeros((theta.size, theta.size))
         total = differences(lambda t: self._score(places, t).sum(axis=0), theta, self.model.steps)

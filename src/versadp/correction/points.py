@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from versadp.correction.form import Form
 from versadp.correction.random import Streams, paces
 from versadp.noise.extension import Box, Extension
 from versadp.noise.points import How, Points, pairs, product
@@ -152,7 +153,7 @@ class Domain(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SignedPoints:
+class SignedPoints(Form):
     """Members that share one set of signed points.
 
     Attributes
@@ -177,6 +178,7 @@ class SignedPoints:
         What `near` and `far` are for records of which so many came so far, these included.
     """
 
+    evaluator: ClassVar[str] = "signed points"
     placed: ClassVar[bool] = True
     model: Model
     units: Units

@@ -274,11 +274,6 @@ def whole(below: Array) -> Array:
     return below + np.tril(below, -1).T
 
 
-def sums_of(score: Array, bend: Array) -> Sums:
-    """Return number, sum of scores, of their products and of Hessians."""
-    return len(score), np.ones((1, len(score))) @ score, score.T @ score, bend
-
-
 def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | None:
     """Return a model as a linear one, and its units, if it is: the mean of a column has an intercept alone."""
     if isinstance(model, LinearModel):

@@ -12,10 +12,11 @@ something noisy, `m_j = a_j b_j`, give index and score by matrix products too:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from versadp.correction.form import SingleForm
 from versadp.correction.model import FormulaModel, IndexModel, LinearModel, finite, levels_at
 from versadp.engine.once import once
 from versadp.formula.terms import Terms, product_matrix, split_by_columns
@@ -36,7 +37,7 @@ ALIKE = 4  # records of a kind, on average: with fewer each is worked on for its
 
 
 @dataclass(frozen=True)
-class Projected:
+class Projected(SingleForm):
     """One member: the projection of the score.
 
     Attributes
@@ -47,6 +48,7 @@ class Projected:
     projection : Projection
     """
 
+    evaluator: ClassVar[str] = "projection"
     model: Model
     units: Units
     projection: Projection
@@ -56,6 +58,11 @@ class Projected:
     def points(self) -> int:
         """Numbers that are kept for a record."""
         return len(self.projection.indices) + self.model.size
+
+    @property
+    def evaluations(self) -> int:
+        """Points at which scores are evaluated."""
+        return self.projection.size
 
     @once
     def z(self) -> Array:
@@ -81,10 +88,9 @@ class Projected:
         alike = ALIKE * first.size <= records.rows
         return Spots(self, records, psi, first if alike else None, kind if alike else None)
 
-    def evaluate(self, spots: Spots, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
-        """Return scores (n, G, p), and the Hessian."""
-        score, bend = spots.scores(theta, hessian=hessian)
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+    def weighted_scores(self, spots: Spots, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
+        """Return scores (n, p), and the Hessian."""
+        return spots.scores(theta, hessian=hessian)
 
 
 @dataclass(frozen=True)

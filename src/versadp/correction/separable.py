@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from versadp.correction.form import SingleForm
 from versadp.correction.model import FormulaModel, finite, levels_at
 from versadp.formula.design import PUBLIC
 from versadp.formula.terms import product_matrix, split_by_columns
@@ -63,7 +64,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Separable:
+class Separable(SingleForm):
     """One member: least squares by corrected products.
 
     Attributes
@@ -143,8 +144,8 @@ class Separable:
             block.undo(self.product_terms, np.stack([by_name[name] for name in block.columns]), out)
         return Seen(out[:, :size], out[:, size:])
 
-    def evaluate(self, seen: Seen, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:  # noqa: ARG002 - it is there
-        """Return scores (n, G, p), and the Hessian."""
+    def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:  # noqa: ARG002 - it is there
+        """Return scores (n, p), and the Hessian."""
         size, basis = self.model.size, self.model.basis
         beta = theta if basis is None else basis @ theta
         score, bend, total = -seen.cross, np.zeros((size, size)), seen.squares.sum(axis=0)
@@ -155,7 +156,7 @@ class Separable:
                 score[:, k] += beta[j] * each
         if basis is not None:
             score, bend = score @ basis, basis.T @ bend @ basis
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend
+        return score, bend
 
 
 def as_separable(model: Any, units: Units, blocks: tuple[Block, ...], expansion: Expansion) -> Separable | None:

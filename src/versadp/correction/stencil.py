@@ -15,10 +15,11 @@ the domain, where other functions (a logarithm) need not be.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from versadp.correction.form import Form
 from versadp.correction.points import Rows
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Stencil:
+class Stencil(Form):
     """The one member of this correction.
 
     Attributes
@@ -40,6 +41,7 @@ class Stencil:
         K: points lie up to so many noise units away.
     """
 
+    evaluator: ClassVar[str] = "differences"
     model: Model
     units: Units
     reach: int

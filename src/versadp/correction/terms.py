@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.correction.form import SingleForm, is_whole
 from versadp.correction.layers import Layer, Layers, kinds_of
-from versadp.correction.powers import as_linear, sums_of
+from versadp.correction.powers import as_linear
 from versadp.correction.strata import Strata, Stratum, as_strata
 from versadp.correction.waves import IndexTerms, Train, member_scores
 from versadp.engine.once import once
@@ -71,7 +72,7 @@ class Blurs:
 
 
 @dataclass(frozen=True)
-class Terms:
+class Terms(SingleForm):
     """One member: powers and waves of an index, undone.
 
     Attributes
@@ -192,15 +193,10 @@ class Terms:
         several = count.astype(float)
         return base.take(first[there]).weighted(weight[0] * several), kind.ravel(), several[kind.ravel()]
 
-    def evaluate(self, seen: Layers, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
-        """Return scores (n, G, p), and the Hessian."""
-        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
-        return score[:, None] * mix.sum(axis=1)[None, :, None], bend * mix[0].sum()
-
-    def sums(self, seen: Layers, theta: Array, *, hessian: bool) -> Sums:
+    def sums(self, seen: Layers, theta: Array, mix: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products and of Hessians; records that are left out count."""
-        if seen.alone is None or self.blurs is not None:
-            return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+        if seen.alone is None or self.blurs is not None or not is_whole(mix):
+            return super().sums(seen, theta, mix, hessian=hessian)
         return self._now(seen.alone).sums(seen.alone.seen, theta, hessian=hessian)
 
     def score_line(self, seen: Layers, theta: Array) -> tuple[Array, Array]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from versadp.correction.form import sums_of
 from versadp.correction.member_kernel import add_members
-from versadp.correction.powers import IndexPowers, sums_of
+from versadp.correction.powers import IndexPowers
 from versadp.correction.wave_kernel import add_waves, wave_values
 from versadp.errors import ParameterError
 from versadp.losses.expansion import QUARTER
@@ -55,7 +56,8 @@ class IndexTerms(IndexPowers):
         """Return number, sum of scores, of their products and of Hessians."""
         if self.expansion.is_quadratic:
             return super().sums(seen, theta, hessian=hessian)
-        return sums_of(*self.weighted_scores(seen, theta, hessian=hessian))
+        score, bend = self.weighted_scores(seen, theta, hessian=hessian)
+        return sums_of(score[:, None], bend)
 
     def weighted_scores(self, seen: Seen, theta: Array, *, hessian: bool) -> tuple[Array, Array]:
         """Return the scores of powers and waves, corrected and weighted, and the Hessian."""

@@ -3,7 +3,7 @@
 from versadp.estimation.combine import efficient, last_steps
 from versadp.estimation.diagnostics import Diagnosis, Diagnostics, diagnose, sample_size_needed, score_sets
 from versadp.estimation.distribution import Curve, Question, distribution, invert
-from versadp.estimation.moments import Family, Form, Moments, Source
+from versadp.estimation.moments import Family, Moments, Source
 from versadp.estimation.newton import Fit, SolveResult, solve, zero_of_line
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.score_sets import ScoreSet
@@ -15,7 +15,6 @@ __all__ = [
     "Diagnostics",
     "Family",
     "Fit",
-    "Form",
     "Moments",
     "Outcome",
     "Question",

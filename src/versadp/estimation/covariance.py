@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from versadp.correction.form import Form
 from versadp.estimation.moments import evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction import Records
-    from versadp.estimation.moments import Family, Form, Prepared
+    from versadp.estimation.moments import Family, Prepared
     from versadp.estimation.newton import Fit
 
     Array = NDArray[np.float64]
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Form):
     """Not a correction, but what goes along with records: their weights, and their clusters or numbers."""
 
     names: tuple[str, ...] = ()

@@ -30,7 +30,8 @@ from versadp.estimation.sizes import KEPT_NUMBERS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.estimation.moments import Family, Form, Prepared
+    from versadp.correction.form import Form
+    from versadp.estimation.moments import Family, Prepared
 
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
@@ -164,7 +165,7 @@ class Lines:
 
 def affordable(family: Family, share: float = 1.0) -> int:
     """Return how many passes over the records of a family a fit may spend on score sets, or on a share of them."""
-    each = sum(getattr(form, "points", 1) + waves_of(form) * (family.size + 2) for form in family.forms)
+    each = sum(form.points + waves_of(form) * (family.size + 2) for form in family.forms)
     return int(min(PASSES, share * WORK / (family.source.rows * each)))
 
 

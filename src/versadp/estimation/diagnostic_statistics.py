@@ -43,8 +43,9 @@ from versadp.estimation.thresholds import LEAST_CONTRAST, RECORDS_PER_CONTRAST
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.correction.form import Form
     from versadp.estimation.criterion import Combined
-    from versadp.estimation.moments import Family, Form, Prepared
+    from versadp.estimation.moments import Family, Prepared
     from versadp.estimation.newton import Fit
 
     Array = NDArray[np.float64]

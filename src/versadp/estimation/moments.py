@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from versadp.correction.form import Form, sums_of
 from versadp.engine import add_up, is_remote, local_engine
 from versadp.estimation.sizes import KEPT_NUMBERS
 
@@ -25,28 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction import Records
+    from versadp.correction.form import Sums
     from versadp.engine import Engine
 
     Array = NDArray[np.float64]
 
 PLACED = 0x91ACE  # tells a generator for all lots from those of a lot
-
-
-class Form(Protocol):
-    """A form of the correction: members that are evaluated together."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The members."""
-        ...
-
-    def prepare(self, records: Records, rng: np.random.Generator) -> Any:
-        """Return all that does not depend on theta."""
-        ...
-
-    def evaluate(self, prepared: Any, theta: Array, mix: Array, *, hessian: bool) -> tuple[Array, Array]:
-        """Return scores (n, G, p) of G combinations, and the Hessian of the first."""
-        ...
 
 
 class Source(Protocol):
@@ -153,7 +138,7 @@ class Family:
     @property
     def _points(self) -> int:
         """Numbers that are prepared of a record."""
-        return sum(getattr(form, "points", 1) for form in self.forms)
+        return sum(form.points for form in self.forms)
 
     def _prepared(self) -> list[Prepared]:
         if self._kept is None:
@@ -167,8 +152,6 @@ class Family:
 
 Prepared = list[Any]
 """What each form prepared of some records."""
-
-Sums = tuple[int, "Array", "Array", "Array"]
 
 
 class Summing(Protocol):
@@ -184,13 +167,13 @@ def draw(forms: tuple[Form, ...], seed: int, number: int, records: Records) -> P
     return [form.prepare(records, generator(form, records, seed, number, k)) for k, form in enumerate(forms)]
 
 
-def generator(form: Any, records: Records, seed: int, number: int, *own: int) -> np.random.Generator:
+def generator(form: Form, records: Records, seed: int, number: int, *own: int) -> np.random.Generator:
     """Return what a form draws from for some records.
 
     It is the same for all lots if records have places and the form draws for each by its own (`placed`); otherwise each
     lot, by its number, has one of its own.
     """
-    by_place = getattr(form, "placed", False) and records.before is not None
+    by_place = form.placed and records.before is not None
     return np.random.default_rng([seed, *own, PLACED] if by_place else [seed, number, *own])
 
 
@@ -268,11 +251,9 @@ class Task:
 
     def sums(self, prepared: Prepared) -> Sums:
         """Return number, sum of scores, of their products and of Hessians."""
-        if len(self.forms) == 1 and hasattr(self.forms[0], "sums"):
-            return self.forms[0].sums(prepared[0], self.theta, hessian=self.hessian)  # type: ignore[no-any-return] # forms need not have it
-        score, total = evaluated(self.forms, prepared, self.theta, self.mix, hessian=self.hessian)
-        flat = score.reshape(len(score), -1)
-        return len(score), score.sum(axis=0), flat.T @ flat, total
+        if len(self.forms) == 1:
+            return self.forms[0].sums(prepared[0], self.theta, self.mix, hessian=self.hessian)
+        return sums_of(*evaluated(self.forms, prepared, self.theta, self.mix, hessian=self.hessian))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
-from versadp.estimation.moments import evaluated
 from versadp.estimation.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from versadp.correction.form import Form
     from versadp.estimation.distribution import Curve
-    from versadp.estimation.moments import Family, Form, Moments, Prepared
+    from versadp.estimation.moments import Family, Moments, Prepared
     from versadp.estimation.score_sets import ScoreSet
 
     Array = NDArray[np.float64]
@@ -177,11 +177,7 @@ class ScoreLine:
 
     def sums(self, prepared: Prepared) -> tuple[Array, Array]:
         """Return the sums of scores at 0, and of Hessians."""
-        form, nowhere = self.forms[0], np.zeros(self.size)
-        if hasattr(form, "score_line"):  # a closed form knows it from sums of columns
-            return form.score_line(prepared[0], nowhere)  # type: ignore[no-any-return] # forms need not have it
-        score, hessian = evaluated(self.forms, prepared, nowhere, np.ones((1, 1)), hessian=True)
-        return score.sum(axis=(0, 1)), hessian
+        return self.forms[0].score_line(prepared[0], np.zeros(self.size))
 
 
 def _metric(hessian: Array, score: Array) -> float:

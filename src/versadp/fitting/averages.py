@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.correction import FormulaModel, LinearModel, argument_of, as_terms
+from versadp.correction.form import Form
 from versadp.correction.model import columns_at, finite, levels_at
 from versadp.correction.series import Place, series
 from versadp.errors import EstimationError
@@ -252,7 +253,7 @@ def _members(forms: Sequence[Any]) -> int:
 
 
 @dataclass(frozen=True)
-class Steady:
+class Steady(Form):
     """A form whose draws do not depend on where it stands among others, so that differences of two are smooth."""
 
     form: Any
@@ -266,7 +267,7 @@ class Steady:
     @property
     def points(self) -> int:
         """Numbers that are kept for a record."""
-        return int(getattr(self.form, "points", 1))
+        return int(self.form.points)
 
     def prepare(self, records: Records, rng: np.random.Generator) -> Any:
         """Return all that does not depend on theta."""

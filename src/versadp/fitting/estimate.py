@@ -62,7 +62,7 @@ def estimate(problem: Problem, options: SolverOptions, begin: Array | None = Non
 def _said(members: Members) -> str:
     """Return the correction of one member: which of two was taken, or its terms and what they may shift."""
     forms = members.family.forms
-    return members.problem.approximation.taken or (getattr(forms[0], "said", "") if len(forms) == 1 else "")
+    return members.problem.approximation.taken or (forms[0].said if len(forms) == 1 else "")
 
 
 def _solved(

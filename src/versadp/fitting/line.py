@@ -7,11 +7,11 @@ tells where quantiles are and how wide they lie (`losses/pilot_line.py`), which 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Projected
+from versadp.correction import CustomModel
 from versadp.estimation import Family, Question, distribution, efficient, solve
 from versadp.estimation import start as plain_fit
 from versadp.estimation.sizes import FEW_ROWS
@@ -44,7 +44,7 @@ def corrected_line(problem: Problem, sample: Records, engine: Engine, seed: int,
     if theta is None:
         return None
     family = quick_family(problem, sample, engine, seed)
-    each = sum(map(_points, family.forms))
+    each = sum(form.evaluations for form in family.forms)
     rows = min(sample.rows, max(MOST_POINTS // each, FEW_ROWS))
     if rows < sample.rows:
         some = sample.take(np.sort(np.random.default_rng([seed, 0x11E]).choice(sample.rows, rows, replace=False)))
@@ -74,11 +74,6 @@ def quick_fit(problem: Problem, family: Family, start: Array) -> Array | None:
         return found.theta if found.converged else None
     combined = efficient(family, family, start, problem.groups)
     return combined.theta if combined.converged else None
-
-
-def _points(form: Any) -> int:
-    """Return the number of points per record at which residuals are evaluated."""
-    return int(form.projection.size if isinstance(form, Projected) else form.points)
 
 
 def tamed(problem: Problem, sample: Records) -> Records:

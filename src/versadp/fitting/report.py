@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction import ByLevel, CustomModel, LinearModel, SignedPoints
+from versadp.correction import CustomModel, LinearModel, SignedPoints
 from versadp.estimation import ScoreSet, sample_size_needed, score_sets
 from versadp.estimation.sizes import NUMBERS_AT_ONCE, PART_ROWS
 from versadp.estimation.thresholds import KNOWN_SIZE_ERROR
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-EVALUATORS: dict[type, str] = {SignedPoints: "signed points", ByLevel: "Laplacian by level"}
 MOST_POINTS = 2_000  # signed points per record from which the sample size is estimated: more take over a second
 
 
@@ -257,10 +256,10 @@ def _notes(answer: FitReport) -> dict[str, str]:
     diagnostics, fit, notes = answer.diagnostics, answer.fit, dict(answer.notes)
     if diagnostics is None or not answer.problem.extended or not fit.weights or "correction" in notes:
         return notes
-    told = []
-    for form in diagnostics.family.forms:
-        evaluator = EVALUATORS.get(type(form), "closed form")
-        told.append(f"{evaluator}: {', '.join(f'{name} {fit.weights[name]:.3g}' for name in form.names)}")
+    told = [
+        f"{form.evaluator}: {', '.join(f'{name} {fit.weights[name]:.3g}' for name in form.names)}"
+        for form in diagnostics.family.forms
+    ]
     return notes | {"correction": "; ".join(told)}
 
 

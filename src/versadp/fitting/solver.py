@@ -202,7 +202,7 @@ def _family(
 
 
 def _points(family: Family) -> int:
-    return sum(form.points for form in family.forms)  # type: ignore[attr-defined] # forms of a method have them
+    return sum(form.points for form in family.forms)
 
 
 def _is_scarce(tau: float | None, line: Line | None) -> bool:
