@@ -19,7 +19,7 @@ from versadp.estimation.sizes import KEPT_NUMBERS
 from versadp.estimation.thresholds import KNOWN_SPREAD
 from versadp.fitting.design_covariance import ROWS, refuse_people
 from versadp.fitting.likelihood_pairs import Pairs
-from versadp.fitting.public_facts import public_levels
+from versadp.fitting.public_facts import public_levels, public_values
 from versadp.formula.design import make_design
 from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
@@ -68,7 +68,8 @@ def fit_likelihood(request: FitRequest, engine: Engine) -> Results:
         )
     if formula is None:
         raise ParameterError("a likelihood needs a formula", hint='e.g. "y ~ age"')
-    design = make_design(formula, release.mechanism.schema, partial(public_levels, release))
+    facts = (partial(public_levels, release), partial(public_values, release))
+    design = make_design(formula, release.mechanism.schema, *facts)
     pairs = Pairs.of(release, design, loss, law)
     points, n = pairs.support.size * pairs.cells, len(release)
     if n * points > LIMIT:

@@ -23,7 +23,7 @@ from versadp.errors import ParameterError
 from versadp.estimation import Question
 from versadp.fitting.linear_view import check_function, check_response, linear_problem, linear_view
 from versadp.fitting.problem import Problem
-from versadp.fitting.public_facts import Known, public_columns, public_levels, response_coding
+from versadp.fitting.public_facts import Known, public_columns, public_levels, public_values, response_coding
 from versadp.fitting.request import Request, incomplete, nullable_in
 from versadp.fitting.source import Reader, public_numbers
 from versadp.fitting.weight_groups import in_noise_units
@@ -156,8 +156,8 @@ def _quantile(loss: Any, units: Units) -> Question:
 def _of_formula(request: Request, formula: str) -> Problem:
     schema, loss = request.schema, request.loss
     by_level = getattr(loss, "by_level", False)
-    levels = partial(public_levels, request.release, known=request.known)
-    design = make_design(formula, schema, levels, by_level=by_level)
+    facts = (partial(read, request.release, known=request.known) for read in (public_levels, public_values))
+    design = make_design(formula, schema, *facts, by_level=by_level)
     if not design.private:
         _require_numbers(schema)
     if by_level:

@@ -56,6 +56,24 @@ def public_levels(release: Release, name: str, known: Known = Known()) -> list[s
     return list(known.levels[name])
 
 
+def public_values(release: Release, name: str, known: Known = Known()) -> list[int] | None:  # noqa: B008 - as above
+    """Return the values of a public column of whole numbers, over all records; None if it holds others."""
+    if name not in public_numbers(release):
+        return None
+    seen: set[Any] = set()
+    for handle in release.handles():
+        seen |= set(release.read(handle, [name]).column(name).unique().to_pylist())
+    if any(value is None or value != int(value) for value in seen):
+        return None
+    found = sorted(map(int, seen))
+    before = list(map(int, known.levels.get(name, ())))
+    if before and not set(found) <= set(before):
+        raise DataError(
+            f"public column {name!r} has a value that the records before had not", hint="fit all records again"
+        )
+    return before or found
+
+
 def response_coding(
     release: Release,
     design: Design,

@@ -6,6 +6,7 @@
     y ~ C(region, {"coast": [1, 0, -1, 0]})    custom columns, or a matrix [[1], [0], [-1], [0]], a row per level
     y ~ C(region, missing=True)                missing values are one more level, the last
     y ~ C(region) - 1                          every level, as there is no intercept
+    y ~ C(year)                                a public column of whole numbers: a level per value, [T.2016], ...
 
 The contrast matrices are formulaic's; the arguments of C() are parsed here and never evaluated. A term spans the
 products of the levels of its categories that earlier terms do not span: in `C(a):age` the category is reduced by one
@@ -24,6 +25,7 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.formula.expression import quote, unquote
+from versadp.formula.splines import read_spline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _HINT = 'write C(region), C(region, contr.treatment("n")), C(region, contr.sum), or C(region, {"name": [1, 0, -1]})'
 _ONES = {"treatment": "T.", "SAS": "T.", "sum": "S.", "helmert": "H.", "diff": "D.", "poly": ""}
 MISSING = "missing"
+MOST_LEVELS = 1000  # of a category in a formula: chosen, as many as a formula may have terms
 
 
 class Coefficient(NamedTuple):
@@ -95,7 +98,12 @@ class _Category:
         return " + ".join(f"{value!r} * ({here})" for value, here in parts)
 
 
-def spread(terms: list[tuple[str, ...]], levels_of: Callable[[str], Sequence[Any] | None]) -> list[Coefficient]:
+def spread(
+    terms: list[tuple[str, ...]],
+    levels_of: Callable[[str], Sequence[Any] | None],
+    values_of: Callable[[str], Sequence[Any] | None] = lambda _: None,
+    bounds_of: Callable[[str], tuple[float, float] | None] = lambda _: None,
+) -> list[Coefficient]:
     """Return the coefficients of terms, with one or more per category.
 
     Parameters
@@ -104,6 +112,10 @@ def spread(terms: list[tuple[str, ...]], levels_of: Callable[[str], Sequence[Any
         The factors of each term.
     levels_of : callable
         Returns the levels of a column, None if it is not a category.
+    values_of : callable
+        Returns the values of a column of whole numbers, which are levels inside C(), None if it has none.
+    bounds_of : callable
+        Returns the bounds of a column, between which its splines lie, None if it has none.
 
     Examples
     --------
@@ -119,13 +131,15 @@ def spread(terms: list[tuple[str, ...]], levels_of: Callable[[str], Sequence[Any
     spanned: set[tuple[frozenset[str], frozenset[str]]] = set()
     out = []
     for term in terms:
-        categories = {factor: found for factor in term if (found := _category(factor, levels_of)) is not None}
+        read = {factor: _category(factor, levels_of, values_of) for factor in term}
+        categories = {factor: found for factor, found in read.items() if found is not None}
         plain = frozenset(term) - set(categories)
         for full in _subterms(tuple(categories), plain, spanned):
             each = []
             for factor in term:
                 if factor not in categories:
-                    each.append([Coefficient(unquote(factor), (factor,))])
+                    columns = read_spline(factor, bounds_of) or [(unquote(factor), factor)]
+                    each.append([Coefficient(name, (expression,)) for name, expression in columns])
                 elif factor in full:
                     each.append(categories[factor].columns(reduced=not full[factor]))
             shown = tuple(categories[factor].shown if factor in categories else unquote(factor) for factor in term)
@@ -168,17 +182,29 @@ def _merged(
     return small, large, {factor: full or factor in more for factor, full in large.items()}
 
 
-def _category(factor: str, levels_of: Callable[[str], Sequence[Any] | None]) -> _Category | None:
+def _category(
+    factor: str, levels_of: Callable[[str], Sequence[Any] | None], values_of: Callable[[str], Sequence[Any] | None]
+) -> _Category | None:
     """Return the category of a factor, C(column) or a bare column with levels; None for other factors."""
     found = _read(factor)
     if found is None:
         return None
     name, coding, options, missing = found
     levels = levels_of(name)
+    if levels is None and not factor.startswith("C("):
+        return None
     if levels is None:
-        if not factor.startswith("C("):
-            return None
-        raise ParameterError(f"{name!r} in C() is not a category", hint="write numbers without C()")
+        levels = values_of(name)
+    if levels is None:
+        raise ParameterError(
+            f"{name!r} in C() is not a category",
+            hint="write noisy numbers without C(); public whole numbers have a level per value",
+        )
+    if len(levels) > MOST_LEVELS:
+        raise ParameterError(
+            f"C({name}) has {len(levels):,} levels, and a coefficient for each of so many takes too long",
+            hint=f'least squares absorbs them: fit(..., absorb="{name}")',
+        )
     if len(levels) < 2:
         raise ParameterError(f"{name!r} has one level only", hint="leave it out of the formula")
     if any("`" in str(level) for level in levels):

@@ -9,17 +9,18 @@ transformations and interactions of noisy columns stay unbiased:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from versadp.errors import ParameterError, near
 from versadp.formula.contrasts import spread
+from versadp.formula.domain import check_bounds
 from versadp.formula.expression import Expression, parse_expression, quote, unquote
 from versadp.formula.parsing import EXAMPLE, parse_formula
 from versadp.formula.terms import Terms, read_columns
-from versadp.schema import Categorical, Schema
+from versadp.schema import Bounded, Categorical, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -149,6 +150,7 @@ def make_design(
     formula: str,
     schema: Schema,
     public_levels: Callable[[str], Sequence[Any] | None] = lambda _: None,
+    public_values: Callable[[str], Sequence[Any] | None] = lambda _: None,
     *,
     by_level: bool = False,
 ) -> Design:
@@ -161,6 +163,8 @@ def make_design(
     schema : Schema
     public_levels : callable
         Returns the levels of a public column of text, which are not in the schema.
+    public_values : callable
+        Returns the values of a public column of whole numbers, which are levels in `C(year)`.
     by_level : bool
         True for a categorical response with any number of levels. Otherwise a category of two levels is coded 0 and 1
         in the order of its levels, and others need a comparison: `I(region == "n") ~ age`.
@@ -183,14 +187,15 @@ def make_design(
     left, right = parse_formula(formula)
     if len(left) != 1 or not left[0]:
         raise ParameterError("the left side of the formula must be one response", hint=EXAMPLE)
-    levels = _Levels(schema, public_levels)
+    levels = _Levels(schema, public_levels, public_values)
     response, shown, classes = _read_response(left[0], levels, by_level=by_level)
-    each = spread(right, levels.of)
+    each = spread(right, levels.of, levels.of_numbers, partial(_bounds, schema))
     terms = Terms(tuple(one.name for one in each), tuple(one.factors for one in each))
     used = _check_names({*response.columns, *terms.columns}, schema)
     _check_repeats(terms, response)
     levels.check((response, *(factor for term in terms.expressions for factor in term)))
-    known = levels.seen
+    check_bounds((response, *(factor for term in terms.expressions for factor in term)), schema)
+    known = levels.seen | levels.numbers
     return Design(
         formula=formula,
         names=terms.names,
@@ -211,9 +216,15 @@ def make_design(
 class _Levels:
     """The levels of categories: those of private ones are in the schema, those of public ones are looked up once."""
 
-    def __init__(self, schema: Schema, public_levels: Callable[[str], Sequence[Any] | None]) -> None:
-        self.schema, self._public = schema, public_levels
+    def __init__(
+        self,
+        schema: Schema,
+        public_levels: Callable[[str], Sequence[Any] | None],
+        public_values: Callable[[str], Sequence[Any] | None],
+    ) -> None:
+        self.schema, self._public, self._values = schema, public_levels, public_values
         self.seen: dict[str, tuple[Any, ...]] = {}
+        self.numbers: dict[str, tuple[Any, ...]] = {}
 
     def of(self, name: str) -> tuple[Any, ...] | None:
         """Return the levels of a column, None if it is not a category."""
@@ -224,6 +235,15 @@ class _Levels:
                 return None
             self.seen[name] = tuple(found)
         return self.seen[name]
+
+    def of_numbers(self, name: str) -> tuple[Any, ...] | None:
+        """Return the values of a public column of whole numbers, which are its levels in C()."""
+        if name not in self.numbers and name in self.schema.public:
+            found = self._values(name)
+            if found is None:
+                return None
+            self.numbers[name] = tuple(found)
+        return self.numbers.get(name)
 
     def check(self, factors: Sequence[Expression]) -> None:
         """Raise if a factor compares a category with a text that is not a level; add None where missing is a level."""
@@ -258,6 +278,12 @@ def _second_level(name: str, levels: tuple[Any, ...]) -> Expression:
             hint=f'compare with one, as in I({quote(name)} == {levels[0]!r}) ~ age, or take loss="multinomial"',
         )
     return parse_expression(f"{quote(name)} == {levels[-1]!r}")
+
+
+def _bounds(schema: Schema, name: str) -> tuple[float, float] | None:
+    """Return the declared bounds of a number, None if it has none."""
+    column = schema.columns.get(name)
+    return (column.lower, column.upper) if isinstance(column, Bounded) else None
 
 
 def _part(factor: Expression, levels: Mapping[str, tuple[Any, ...]]) -> Part | None:

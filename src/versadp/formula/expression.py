@@ -34,6 +34,16 @@ def _missing(values: Any) -> Any:
     return values != values if values.dtype.kind in "fiub" else np.array([x is None or x != x for x in values], bool)  # noqa: PLR0124 - NaN differs from itself
 
 
+def _spline(values: Any, number: Any, degree: Any, lower: Any, upper: Any, *knots: Any) -> Any:
+    """Return one function of a B-spline basis between two bounds, and its polynomials beyond them."""
+    from scipy.interpolate import BSpline
+
+    k = int(degree)
+    basis = np.zeros(len(knots) + k + 1)
+    basis[int(number)] = 1.0
+    return BSpline(np.r_[[lower] * (k + 1), knots, [upper] * (k + 1)], basis, k)(values)
+
+
 _SHORT: dict[str, Callable[..., Any]] = {
     "I": lambda x: x,
     "abs": np.abs,
@@ -43,6 +53,7 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
     "exp2": np.exp2,
     "missing": _missing,
+    "spline": _spline,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {"where": np.where, "clip": np.clip, "round": np.round}
 # bounds on the time and memory of an expression from an untrusted file, which a fuzz test runs against
@@ -71,6 +82,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.NotEq: operator.ne,
 }
 _HINT = "use arithmetic, comparisons, log, exp, abs, and numpy functions of one record: np.log1p, np.where, ..."
+_SPLINES = "write bs(age, knots=(30, 50), degree=3)"
 _QUOTED = re.compile(r"`([^`]*)`")
 _ALIAS = "_quoted_column_"
 
@@ -234,10 +246,38 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 
 def _check_call(node: ast.Call) -> None:
     """Raise for arguments that a function of one record does not take."""
+    if _name_of(node.func) == "bs":
+        raise ParameterError("bs() stands on its own in a term", hint="e.g. y ~ bs(age, knots=(30, 50)) + region")
+    if _name_of(node.func) == "spline" and not node.keywords:
+        _check_spline(node.args)
+        return
     if node.keywords or len(node.args) != _arity(_function(node.func)):  # one more would be written to
         raise ParameterError(f"{ast.unparse(node.func)} takes plain arguments in a formula", hint=_HINT)
     if _name_of(node.func) == "missing" and not isinstance(node.args[0], ast.Name):
         raise ParameterError("missing() in a formula takes one column", hint="e.g. I(missing(region))")
+
+
+def _check_spline(arguments: list[ast.expr]) -> None:
+    """Raise for anything but a function of a B-spline basis, as `bs()` writes it: formulas also come from files."""
+    column, *rest = arguments or [ast.Constant(0)]
+    numbers: list[Any] = [each.value if isinstance(each, ast.Constant) else _signed(each) for each in rest]
+    if not isinstance(column, ast.Name) or len(numbers) < 4 or not all(isinstance(x, int | float) for x in numbers):
+        raise ParameterError("spline() takes a column and numbers", hint=_SPLINES)
+    number, degree, *ends = numbers
+    lower, upper, *knots = ends
+    whole = isinstance(number, int) and isinstance(degree, int) and 1 <= degree <= MOST_POWER
+    if not whole or not 0 <= number <= degree + len(knots) or not lower < upper:
+        raise ParameterError("spline() takes a column and numbers", hint=_SPLINES)
+    if sorted(knots) != knots or not all(lower < knot < upper for knot in knots):
+        raise ParameterError("knots must rise between the bounds", hint=_SPLINES)
+
+
+def _signed(node: ast.expr) -> Any:
+    """Return the number of `-3`, None for other nodes."""
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+    return None
 
 
 def _arity(function: Callable[..., Any]) -> int:
@@ -259,7 +299,8 @@ def _function(node: ast.expr) -> Callable[..., Any]:
     if name in LEARNING:
         raise ParameterError(
             f"{name}() learns from the data, so that it differs between noisy and true records",
-            hint="scale by constants that you choose, e.g. I((age - 50) / 10) or I(age ** 2)",
+            hint="scale by constants that you choose, e.g. I((age - 50) / 10) or I(age ** 2); "
+            "declare the knots of splines: bs(age, knots=(30, 50))",
         )
     if name == "C":
         raise ParameterError("C() stands on its own in a term", hint="e.g. y ~ age + C(region), or age:C(region)")

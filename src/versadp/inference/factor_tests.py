@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from versadp.formula.contrasts import Coefficient
     from versadp.inference.chi_square import WaldTest
     from versadp.inference.coefficient_table import CoefTable
 
+ENDLESS = (-np.inf, np.inf)  # bounds of columns whose splines are named, not evaluated
 LOG_LIKELIHOOD, PARAMETERS = "log likelihood", "parameters"  # facts of a fit by likelihood
 
 
@@ -45,8 +47,10 @@ class FactorTests(Estimates):
         _, right = parse_formula(self.formula)
         written = [term for term in right if not any(factor.startswith("offset(") for factor in term)]
         found: dict[tuple[str, ...], tuple[int, ...]] = {}
-        each = spread(written, levels.get)
-        if len(self.names) % len(each):
+        text = {name: seen for name, seen in levels.items() if isinstance(seen[0], str)}  # others may be whole numbers
+        readings = [spread(written, some.get, levels.get, lambda _: ENDLESS) for some in (text, levels)]
+        each = next((some for some in readings if self._has_names(some)), None)
+        if each is None:
             raise EstimationError("the terms of this fit are unknown", hint="test coefficients by their names")
         for j, coefficient in enumerate(each):  # once for each class of a categorical response
             own = tuple(range(j, len(self.names), len(each)))
@@ -199,6 +203,12 @@ class FactorTests(Estimates):
         with the same noisy columns mean anything.
         """
         return -2 * self.llf + 2 * int(self.header[PARAMETERS])
+
+    def _has_names(self, coefficients: list[Coefficient]) -> bool:
+        """Return True if the coefficients of a formula are those of this fit, once for each class of a response."""
+        count = len(coefficients)
+        named = (ours.endswith(one.name) for ours, one in zip(self.names[:count], coefficients, strict=False))
+        return len(self.names) == count * max(len(self.classes) - 1, 1) and all(named)
 
     @property
     def _response(self) -> str:

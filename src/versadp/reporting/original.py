@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.errors import VersadpError
-from versadp.fitting.public_facts import public_levels
+from versadp.fitting.public_facts import public_levels, public_values
 from versadp.formula.design import make_design
 from versadp.losses import as_loss
 from versadp.planning.raw_precision import raw_fit
@@ -47,7 +47,7 @@ def original_fit(result: Results, release: Release, loss: Any, raw: Any) -> tupl
     if not minimised.needs_formula or getattr(minimised, "by_level", False) or result.formula is None:
         return None
     schema = release.mechanism.schema
-    design = make_design(result.formula, schema, partial(public_levels, release))
+    design = make_design(result.formula, schema, partial(public_levels, release), partial(public_values, release))
     parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0)] for name in design.used}
     for batch in batches_of(raw, schema):
         for name, seen in parts.items():
