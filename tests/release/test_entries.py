@@ -27,6 +27,7 @@ from versadp.release.ledger.entries import (
     Output,
     Part,
     Publish,
+    Sheet,
     Sort,
 )
 from versadp.release.ledger.history import after
@@ -51,6 +52,7 @@ NOISE = (
     '"c", "type": "categorical"}, {"name": "y", "type": "public"}], "id": "pid"}, "version": 1}'
 )
 PART = f'{{"bytes": 1311, "file": "part-00000.parquet", "rows": 50, "sha256": "{FILE}"}}'
+TOTALS = PART.replace("part-00000.parquet", "totals-00000.json")
 TEXTS = [
     '{"budget": [100000000, 900000000000], "kind": "create", "shared": true, "version": 2}',
     (
@@ -74,6 +76,7 @@ TEXTS = [
     f'{{"alike": 412, "batch": 0, "kind": "sort", "release": "{RELEASE}"}}',
     f'{{"batch": 0, "file": {PART}, "kind": "output", "number": 0, "release": "{RELEASE}"}}',
     f'{{"input": "{INPUT}", "kind": "bounds", "mechanism": {{}}, "release": "{RELEASE}"}}',
+    f'{{"batch": 0, "file": {TOTALS}, "input": "{INPUT}", "kind": "totals", "release": "{RELEASE}"}}',
 ]
 PART_FILE = PartFile("part-00000.parquet", 50, 1311, FILE)
 ENTRIES = [
@@ -90,6 +93,7 @@ ENTRIES = [
     Sort(RELEASE, 0, 412),
     Output(RELEASE, 0, 0, PART_FILE),
     Bounds(RELEASE, INPUT, {}),
+    Sheet(RELEASE, 0, INPUT, PartFile("totals-00000.json", 50, 1311, FILE)),
 ]
 STORY = TEXTS[:8]
 

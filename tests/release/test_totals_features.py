@@ -184,7 +184,7 @@ def test_equal_counts_of_several_sheets_are_combined_by_precision():
     found = features_of(mech.blocks, mech.schema)
     law = TotalsLaw.of(found, 0.237)
     totals = Totals(mech, law, 1000, rng.integers(0, 1000, found.size))
-    total, noise = totals._scaled
+    total, noise = totals.scaled
     key = (("region", (3, 1)),)
     at = [i for i, feature in enumerate(found.all) if feature.product == key]
     assert len(at) == 3  # cells, sums and squares

@@ -34,8 +34,9 @@ from versadp.noise import Block, Spec, spec_from_dict
 from versadp.noise.settings import check_rate
 from versadp.privacy.target import Target
 from versadp.release.blocks import put_on, short_form, spelled
-from versadp.release.totals.features import SHEETS, features_of
+from versadp.release.totals.features import MOST_FEATURES, SHEETS, features_of
 from versadp.release.totals.law import TotalsLaw
+from versadp.release.totals.nodes import POSITION_UNITS
 from versadp.schema import Schema
 from versadp.schema.reserved import refuse_reserved
 
@@ -511,11 +512,15 @@ def _check_totals(law: TotalsLaw, features: Features) -> None:
     """Refuse totals without noise, and such large noise that a total would not fit 64 bits."""
     from versadp.release.totals.noise import MOST_NOISE
 
+    if features.size > MOST_FEATURES:
+        raise ParameterError(
+            f"there would be {features.size:,} totals, more than {MOST_FEATURES:,}",
+            hint="release fewer columns, or calibrate with totals=False",
+        )
     for sheet, scale in zip(SHEETS, law.scale, strict=True):
         if (scale > 0) != (features.count(sheet) > 0):
             raise ParameterError(f"the totals' sheet {sheet} is empty, or has no noise")
-    sigma = dict(zip(SHEETS, law.scale, strict=True))
-    if max(sigma[each.sheet] * each.noise * each.scale for each in features.all) > MOST_NOISE:
+    if max(law.scale) * 2 * POSITION_UNITS**2 > MOST_NOISE:
         raise ParameterError("the totals have so much noise that they do not fit 64 bits", hint="less of it")
 
 

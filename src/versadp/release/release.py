@@ -465,6 +465,7 @@ def load(
         order=manifest.order,
         manifest=manifest,
         other_editions=others,
+        totals=folder.totals,
     )
 
 

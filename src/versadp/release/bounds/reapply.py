@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from versadp.noise import Window
 from versadp.noise.window import WindowBlock
 from versadp.release.mechanism import Mechanism
+from versadp.release.totals.nodes import window_for_totals
 from versadp.schema import Bounded, Dates
 
 if TYPE_CHECKING:
@@ -37,11 +38,11 @@ def on_learnt_bounds(mechanism: Mechanism, schema: Schema) -> Mechanism:
         declared, columns = (
             {name: each.columns[name] for name in block.columns} for each in (mechanism.schema, schema)
         )
-        noise[block.columns] = _spec(block, declared, columns)
+        noise[block.columns] = _spec(block, declared, columns, totals=mechanism.totals is not None)
     return Mechanism(schema, noise=noise, target=mechanism.target, totals=mechanism.totals)
 
 
-def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Column]) -> Spec:
+def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Column], *, totals: bool) -> Spec:
     if not isinstance(block, WindowBlock):
         return block.spec
     rule = Window(block.epsilon, delta=block.delta)
@@ -56,4 +57,6 @@ def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Co
             wanted = points * cells[name] / last
             odd = isinstance(column, Dates)  # a day in the middle
             window[name] = max(1, 2 * round((wanted - 1) / 2) + 1 if odd else round(wanted))
+            if totals:
+                window[name], cells[name] = window_for_totals(window[name], cells[name], column)
     return Window(block.epsilon, cells or None, window or None, block.delta)

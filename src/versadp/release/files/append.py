@@ -245,7 +245,7 @@ def _move(state: State, scratch: Path, place: Path, intake: Intake) -> None:
 
     The signature of a release that is signed comes first: it fits the manifest that is there and the one that comes.
     """
-    for file in intake.files:
+    for file in (*intake.files, *([] if intake.sheet is None else [intake.sheet.file])):
         if (scratch / file.name).exists():
             (scratch / file.name).replace(place / file.name)
         if not file.is_intact(place):

@@ -50,7 +50,8 @@ def finish(run: Run, place: Path, base: Path, *, sign: bool = False) -> None:
 
 def _sweep(scratch: Path) -> None:
     """Remove what a killed process left of other data: only what the manifest names is to be seen."""
-    named = {MANIFEST, *(part.name for part in read_manifest(scratch).parts)}
+    manifest = read_manifest(scratch)
+    named = {MANIFEST, *(part.name for part in (*manifest.parts, *manifest.totals))}
     for path in scratch.iterdir():
         if path.name not in named:
             path.unlink()

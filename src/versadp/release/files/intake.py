@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from versadp import inputs
 from versadp.engine import as_engine, at_work, is_remote, local_engine
 from versadp.errors import DataError, ParameterError, ReleaseError, SpentError
-from versadp.noise.words import SLAB_ROWS, keystream
+from versadp.noise.words import SLAB_ROWS, keystream, mac
 from versadp.release.atomic_write import settle, sync_folder
+from versadp.release.checkpoints import reached
 from versadp.release.files.intent import give_up
 from versadp.release.files.keep_rows import KeptRows
 from versadp.release.files.outside import values_outside, warn_more_outside
@@ -31,15 +32,20 @@ from versadp.release.folder.manifest import Manifest, read_manifest
 from versadp.release.folder.parts import part_rows
 from versadp.release.ledger.digests import charged_rows
 from versadp.release.ledger.editions import editions_before
-from versadp.release.ledger.entries import Done, Output, Part, Publish, Sort
+from versadp.release.ledger.entries import Done, Output, Part, Publish, Sheet, Sort
 from versadp.release.ledger.exposure import exposure_before
 from versadp.release.path.order import KEPT, Alike, Order, lots_of
 from versadp.release.path.table import warn_outside
 from versadp.release.target.statement import is_weaker
+from versadp.release.totals.file import write_totals
+from versadp.release.totals.noise import noisy_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from versadp.engine import Engine
     from versadp.release.files.repartition import Piece
@@ -86,6 +92,7 @@ class Run:
     number: int
     accept_weaker: bool = False
     screen: Screen | None = field(default=None, init=False)
+    totals: NDArray[np.int64] | None = field(default=None, init=False, repr=False)
 
     @property
     def history(self) -> History:
@@ -105,10 +112,9 @@ class Run:
     @property
     def batches(self) -> tuple[Batch, ...]:
         """Batches of people who were released together, up to this intake."""
-        done = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
         return tuple(
             Batch(sum(file.rows for file in intake.files), len(intake.files), intake.alike, intake.weaker)
-            for intake in (*done, self.intake)
+            for intake in (*self._done_before, self.intake)
         )
 
     @property
@@ -142,11 +148,14 @@ class Run:
         if not frozen:
             self._make_scratch(scratch)
         rows, alike = 0, Alike()
+        self.totals = None
         try:
             made = 0
             for part in self._made(job, engine, empty=empty):
                 self._mark(part)
                 alike.add(part.alike)
+                if part.totals is not None:
+                    self.totals = part.totals if self.totals is None else self.totals + part.totals
                 made, rows = made + 1, rows + part.file.rows
             if made < len(job.known):
                 raise changed()
@@ -231,8 +240,7 @@ class Run:
 
     def _job(self, scratch: Path, *, frozen: bool) -> Job:
         stream = keystream(self.state.key(self.name, self.history.begin.check), self.mechanism.parameters)
-        earlier = [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
-        offset = sum(len(intake.parts) for intake in earlier)
+        offset = sum(len(intake.parts) for intake in self._done_before)
         rows = self._part_rows
         if self.is_sorted and not any(part.file.rows > run_rows(rows) for part in self.intake.parts):
             rows = run_rows(rows)  # once they were as long as parts, and what was begun so goes on
@@ -293,8 +301,18 @@ class Run:
         if self.intake.publish is not None and _manifest_in(scratch) == self.intake.publish:
             return  # it was announced as it stands; another version might choose other words
         earlier, said = editions_before(self.state.ledger, self.history), self.history.begin.said
+        self._make_totals(scratch)
+        sheets = [intake.sheet.file for intake in self._done_before if intake.sheet is not None]
+        if self.intake.sheet is not None:
+            sheets.append(self.intake.sheet.file)
         manifest = Manifest.of(
-            self.mechanism, files, order=self.order, batches=self.batches, earlier=earlier, metadata=said
+            self.mechanism,
+            files,
+            order=self.order,
+            batches=self.batches,
+            earlier=earlier,
+            metadata=said,
+            totals=sheets,
         )
         manifest.write(scratch)
         sync_folder(scratch)
@@ -303,6 +321,32 @@ class Run:
             self.state.ledger.add(Publish(self.name, self.number, manifest.digest))
         elif self.intake.publish != manifest.digest:
             raise otherwise("the manifest")
+
+    def _make_totals(self, scratch: Path) -> None:
+        """Write the noisy totals of the intake, or check that they are those that the ledger knows."""
+        if self.mechanism.totals is None:
+            return
+        exact, known, number = self.totals, self.intake.sheet, len(self._done_before)
+        assert exact is not None
+        place = self.name.encode(), number.to_bytes(8, "little")
+        digest = mac(self.state.digest_key, b"totals", *place, exact.astype("<i8").tobytes()).hex()
+        if known is not None and known.input != digest:
+            raise changed()
+        reached("totals counted")
+        rows = sum(part.file.rows for part in self.intake.parts)
+        key = self.state.key(self.name, self.history.begin.check)
+        file = write_totals(scratch, number, noisy_totals(self.mechanism, exact, rows, key, number))
+        reached("totals written")
+        if known is None:
+            self.state.ledger.add(Sheet(self.name, self.number, digest, file))
+            reached("totals made")
+        elif known.file != file:
+            raise otherwise("the totals")
+
+    @property
+    def _done_before(self) -> list[Intake]:
+        """Intakes that are part of the release already."""
+        return [intake for intake in self.history.intakes[: self.number] if intake.status == "done"]
 
     def done(self) -> None:
         """Mark the intake as done."""

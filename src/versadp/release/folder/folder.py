@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
     from versadp.release.path.order import Order
     from versadp.release.release import Release
+    from versadp.release.totals.sheet import Totals
 
 PART_ROWS = 2**20
 MOST_BYTES = 2**30
@@ -119,6 +120,15 @@ class Folder:
         """Return all records."""
         with _Reading():
             return pa.concat_tables([unpacked(self._file(part).read()) for part in self.manifest.parts])
+
+    @cached_property
+    def totals(self) -> tuple[Totals, ...]:
+        """Noisy totals of each batch, read and checked; empty if there are none."""
+        if not self.manifest.totals:
+            return ()
+        from versadp.release.totals.file import read_totals
+
+        return tuple(read_totals(self.storage, part, self.mechanism) for part in self.manifest.totals)
 
     def batches(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the records part by part, at most `rows` at a time; with `columns` these alone are read."""
@@ -269,7 +279,14 @@ def write_folder(
         if folder is None:
             parts = _write_parts(scratch, release)
             said = (metadata or release.metadata).begun(release.metadata.earlier)
-            made = Manifest.of(release.mechanism, parts, insecure=release.insecure, order=release.order, metadata=said)
+            made = Manifest.of(
+                release.mechanism,
+                parts,
+                insecure=release.insecure,
+                order=release.order,
+                metadata=said,
+                totals=_write_totals(scratch, release),
+            )
             made.write(scratch)
         else:
             _copy_editions(folder, scratch)
@@ -279,6 +296,14 @@ def write_folder(
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _write_totals(scratch: Path, release: Release) -> list[PartFile]:
+    """Write the totals of a release in memory, which is one batch."""
+    from versadp.release.totals.file import write_totals
+
+    totals = release.totals
+    return [] if totals is None else [write_totals(scratch, 0, totals)]
 
 
 def _copy_editions(folder: Folder, scratch: Path) -> None:
@@ -295,7 +320,7 @@ def _copy_editions(folder: Folder, scratch: Path) -> None:
 
 def _copy(folder: Folder, scratch: Path) -> None:
     """Copy a release as it is: parts that have other bytes would be taken for other records."""
-    for part in folder.manifest.parts:
+    for part in (*folder.manifest.parts, *folder.manifest.totals):
         found = folder.storage.opened(part)
         with _Reading(), scratch.joinpath(part.name).open("xb") as out:
             if isinstance(found, Path):

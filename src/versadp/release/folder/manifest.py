@@ -19,7 +19,7 @@ from versadp.errors import ParameterError, ReleaseError, VersadpError
 from versadp.release.atomic_write import create
 from versadp.release.folder.editions import Batch, Edition, order_of_batches, read_editions
 from versadp.release.folder.metadata import NOTHING_SAID, Metadata
-from versadp.release.folder.part_file import PartFile, spoilt
+from versadp.release.folder.part_file import MAX_TOTALS, PartFile, spoilt, totals_name
 from versadp.release.mechanism import Mechanism
 from versadp.release.path.order import KEPT, Order
 
@@ -58,6 +58,8 @@ class Manifest:
         Earlier editions of the same folder.
     metadata : Metadata
         What its publisher says about it.
+    totals : tuple of PartFile
+        Files of noisy totals, one per batch; empty if there are none.
     """
 
     mechanism: Mechanism
@@ -69,6 +71,7 @@ class Manifest:
     batches: tuple[Batch, ...] = ()
     earlier: tuple[Edition, ...] = ()
     metadata: Metadata = NOTHING_SAID
+    totals: tuple[PartFile, ...] = ()
 
     @classmethod
     def of(
@@ -81,12 +84,11 @@ class Manifest:
         batches: Sequence[Batch] | None = None,
         earlier: Sequence[Edition] = (),
         metadata: Metadata | None = None,
+        totals: Sequence[PartFile] = (),
     ) -> Manifest:
         """Return the manifest of a release that consists of these parts; without `batches` they are one batch."""
         from versadp.release.target.statement import privacy_figures
 
-        if mechanism.totals is not None:
-            raise ReleaseError("a release with totals cannot be written to files", hint="calibrate with totals=False")
         parts = tuple(parts)
         rows = sum(part.rows for part in parts)
         if mechanism.version < VERSION:
@@ -94,8 +96,13 @@ class Manifest:
         elif batches is None:
             batches = (Batch(rows, len(parts), None if order.alike is None else min(order.alike)),)
         figures = privacy_figures(mechanism, rows, order, earlier)
-        rest = tuple(batches), tuple(earlier), metadata or NOTHING_SAID
+        rest = tuple(batches), tuple(earlier), metadata or NOTHING_SAID, tuple(totals)
         made = cls(mechanism, parts, insecure, figures, "", order, *rest)
+        if (mechanism.totals is None) != (not totals):
+            raise ReleaseError(
+                "some of the records of a release with totals have none, and cannot be written",
+                hint="write all records",
+            )
         return replace(made, digest=digest_of(made.to_dict()))
 
     @property
@@ -138,7 +145,7 @@ class Manifest:
             "earlier": [edition.to_dict() for edition in self.earlier],
             "rows": self.rows,
             "batches": [batch.to_dict() for batch in self.batches],
-            "totals": None,
+            "totals": [part.to_dict() for part in self.totals] or None,
         }
 
     @classmethod
@@ -167,6 +174,8 @@ class Manifest:
             raise spoilt("the manifest names a part twice")
         if sum(self.order.alike or ()) > self.rows:  # each batch has at least as many records as its smallest group
             raise spoilt("the manifest claims more records with equal public values than there are")
+        if (self.mechanism.totals is None) != (not self.totals):
+            raise spoilt("the manifest has totals and its mechanism none, or the other way round")
         first = 0
         for batch in self.batches:
             own = self.parts[first : first + batch.parts]
@@ -253,13 +262,12 @@ def _read_own_fields(data: dict[str, Any]) -> dict[str, Any]:
             return {"order": Order.from_dict(data.get("order", KEPT.to_dict()))}
         except ValueError:
             raise spoilt("the manifest's order of records is not valid") from None
-    if data["totals"] is not None:
-        raise ReleaseError("the release has noisy totals, which this versadp cannot read", hint="use a newer versadp")
     if not isinstance(data["batches"], list) or not data["batches"]:
         raise spoilt("the manifest's list of batches is not valid")
     batches = tuple(map(Batch.from_dict, data["batches"]))
     if len({batch.alike is None for batch in batches}) > 1:
         raise spoilt("the manifest's list of batches is not valid")
+    totals = _read_totals(data["totals"], batches)
     earlier = read_editions(data["earlier"])
     if type(data["edition"]) is not int or data["edition"] != len(earlier) + 1:
         raise spoilt("the manifest's list of editions is not valid")
@@ -267,7 +275,21 @@ def _read_own_fields(data: dict[str, Any]) -> dict[str, Any]:
         metadata = Metadata.from_dict(data["metadata"])
     except ParameterError as problem:
         raise spoilt(f"the manifest is not valid: {problem.message}") from None
-    return {"order": order_of_batches(batches), "batches": batches, "earlier": earlier, "metadata": metadata}
+    rest = {"earlier": earlier, "metadata": metadata, "totals": totals}
+    return {"order": order_of_batches(batches), "batches": batches} | rest
+
+
+def _read_totals(data: Any, batches: Sequence[Batch]) -> tuple[PartFile, ...]:
+    """Return the files of totals, one per batch; none if there are none."""
+    if data is None:
+        return ()
+    if not isinstance(data, list) or len(data) != len(batches):
+        raise spoilt("the manifest's list of totals is not valid")
+    files = tuple(PartFile.from_dict(each, totals=True) for each in data)
+    for number, (file, batch) in enumerate(zip(files, batches, strict=True)):
+        if file.name != totals_name(number) or file.rows != batch.rows or file.size > MAX_TOTALS:
+            raise spoilt("the manifest's list of totals is not valid")
+    return files
 
 
 def _grid(mechanism: Mechanism) -> dict[str, dict[str, int]]:

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 _PART = {"file": str, "rows": int, "bytes": int, "sha256": str}
 _PART_NAME = re.compile(r"part-[0-9]{5}\.parquet")
 _RUN_NAME = re.compile(r"run-[0-9]{5}\.arrow")
+_TOTALS_NAME = re.compile(r"totals-[0-9]{5}\.json")
+
+MAX_TOTALS = 2**28  # bytes of a file of totals: of a million, twice
 
 
 @dataclass(frozen=True)
 class PartFile:
-    """One file of released records: its name in the folder, and what must be found under it.
+    """One file of released records, or of their totals: its name in the folder, and what must be found under it.
 
     Examples
     --------
@@ -47,12 +50,13 @@ class PartFile:
         return cls.from_dict(data, unfinished=True)
 
     @classmethod
-    def from_dict(cls, data: Any, *, unfinished: bool = False) -> PartFile:
+    def from_dict(cls, data: Any, *, unfinished: bool = False, totals: bool = False) -> PartFile:
         """Read what `to_dict` wrote."""
         if not isinstance(data, dict) or {key: type(value) for key, value in data.items()} != _PART or data["rows"] < 0:
             raise spoilt("the manifest's list of parts is not valid")
         # a name that climbs out of the folder is an attack, not a part
-        if not _PART_NAME.fullmatch(data["file"]) and not (unfinished and _RUN_NAME.fullmatch(data["file"])):
+        names = (_PART_NAME, _RUN_NAME, _TOTALS_NAME) if unfinished else (_TOTALS_NAME,) if totals else (_PART_NAME,)
+        if not any(name.fullmatch(data["file"]) for name in names):
             raise spoilt("the manifest names a part that versadp does not write")
         return cls(*(data[key] for key in _PART))
 
@@ -70,6 +74,17 @@ class PartFile:
             return self.is_in(folder) and sha256(folder / self.name) == self.sha256
         except OSError:
             return False
+
+
+def totals_name(number: int) -> str:
+    """Return the name of the file of a batch's totals.
+
+    Examples
+    --------
+    >>> totals_name(0)
+    'totals-00000.json'
+    """
+    return f"totals-{number:05d}.json"
 
 
 def is_inside(folder: Path, name: str) -> bool:

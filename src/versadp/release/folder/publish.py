@@ -52,7 +52,7 @@ def _put(target: Stored, storage: Storage, manifest: Manifest) -> None:
     known = () if there is None else there.parts
     if there is not None and (there.mechanism != manifest.mechanism or manifest.parts[: len(known)] != known):
         raise ReleaseError(f"{str(target)!r} has another release already", hint="choose a new address")
-    for part in manifest.parts[len(known) :]:
+    for part in (*manifest.parts[len(known) :], *manifest.totals):
         found = storage.opened(part)
         data = found.read_bytes() if isinstance(found, Path) else _read(found)
         (target / part.name).put(data)

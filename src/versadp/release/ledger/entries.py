@@ -6,6 +6,7 @@
     part       a part was made; or, if records are sorted, a run of them
     sort       all runs are made, and it is counted how many records are alike in what is public
     output     a part was made of all runs
+    totals     the noisy totals of an intake were made
     publish    the manifest was made, and is about to be seen
     done       it is seen
     abandon    what was begun was given up before anybody saw it
@@ -193,6 +194,15 @@ class Output(IntakeEntry):
 
 
 @dataclass(frozen=True)
+class Sheet(IntakeEntry):
+    """Noisy totals of an intake were made: a keyed digest of the exact ones, and the file."""
+
+    kind = "totals"
+    input: str
+    file: PartFile
+
+
+@dataclass(frozen=True)
 class Publish(IntakeEntry):
     """All parts of an intake are made, and so is the manifest that has this digest."""
 
@@ -221,7 +231,20 @@ class Finalize(ReleaseEntry):
     kind = "finalize"
 
 
-KINDS: tuple[type[Entry], ...] = (Create, Begin, Bounds, Append, Part, Sort, Output, Publish, Done, Abandon, Finalize)
+KINDS: tuple[type[Entry], ...] = (
+    Create,
+    Begin,
+    Bounds,
+    Append,
+    Part,
+    Sort,
+    Output,
+    Sheet,
+    Publish,
+    Done,
+    Abandon,
+    Finalize,
+)
 
 
 def read_entry(text: str) -> Entry:

@@ -6,7 +6,7 @@ Nothing here is ever changed: `after` is the only step, and the ledger takes it 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from versadp.errors import StateError
 from versadp.release.ledger.entries import (
@@ -21,6 +21,7 @@ from versadp.release.ledger.entries import (
     Part,
     Publish,
     ReleaseEntry,
+    Sheet,
     Sort,
 )
 from versadp.release.path.order import KEPT, Order
@@ -46,6 +47,7 @@ class Intake:
     alike: int | None = None
     weaker: bool = False
     outputs: tuple[Output, ...] = ()
+    sheet: Sheet | None = None
     publish: str | None = None
     status: str = "running"
 
@@ -66,20 +68,25 @@ class Intake:
 
     def after(self, entry: IntakeEntry) -> Intake:
         """Return the intake as it is after one more entry about it."""
+        changed: dict[str, Any]
         match entry:
             case Part(number=number) if number == len(self.parts):
-                return replace(self, parts=(*self.parts, entry))
+                changed = {"parts": (*self.parts, entry)}
             case Sort(alike=alike, weaker=weaker) if self.alike is None:
-                return replace(self, alike=alike, weaker=weaker is True)
+                changed = {"alike": alike, "weaker": weaker is True}
             case Output(number=number) if number == len(self.outputs) and self.alike is not None:
-                return replace(self, outputs=(*self.outputs, entry))
+                changed = {"outputs": (*self.outputs, entry)}
+            case Sheet() if self.sheet is None and self.publish is None:
+                changed = {"sheet": entry}
             case Publish(manifest=digest):
-                return replace(self, publish=digest)
+                changed = {"publish": digest}
             case Done():
-                return replace(self, status="done")
+                changed = {"status": "done"}
             case Abandon():
-                return replace(self, status="abandoned")
-        raise _disorder()
+                changed = {"status": "abandoned"}
+            case _:
+                raise _disorder()
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True)

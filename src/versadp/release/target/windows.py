@@ -25,7 +25,7 @@ from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
 from versadp.release.totals.law import TotalsLaw
-from versadp.release.totals.nodes import MOST_ONE_WAY, MOST_POINTS
+from versadp.release.totals.nodes import window_for_totals
 from versadp.schema import Dates
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 ROUGH, FINE = 1e-3, 1e-4  # relative errors of a window's epsilon under a shuffle: to compare layouts, and to take one
 COMPARABLE = 1.02  # layouts within so much of the least cost are compared finely
 NEAR = 0.1  # layouts' epsilons under one shuffle are about so near to one another, relatively
-FINE_CELLS = 63 * 2**7  # of a number of very many steps, where totals are to be of it: about those of one without
 TINY = 1e-300  # a delta of 0 has no logarithm
 CLOSE, STEPS = 0.02, 4  # a delta that is less than the target's by so much, in logs, is taken; the most steps to it
 
@@ -323,7 +322,7 @@ def _mechanism(
         cells = dict(found.cells)
         if totals:
             for name, w in points.items():
-                points[name], cells[name] = _for_totals(w, cells[name], schema.columns[name])
+                points[name], cells[name] = window_for_totals(w, cells[name], schema.columns[name])
         noise[block.columns] = replace(found, window=points, cells=cells)
     return _with_totals(Mechanism(schema, noise=noise, target=aim), totals)
 
@@ -348,21 +347,6 @@ def _with_totals(mechanism: Mechanism, share: float) -> Mechanism:
 def _times(width: float, points: int, column: Any) -> int:
     """Return `width` times a window's points: at least one, and for dates an odd number."""
     return max(1, 2 * round((width * points - 1) / 2) + 1 if isinstance(column, Dates) else round(width * points))
-
-
-def _for_totals(points: int, cells: int, column: Any) -> tuple[int, int]:
-    """Return a window's points and a lattice's cells so that totals can be of the column.
-
-    Lattices of numbers have few enough points to be tabled; windows are multiples of a stride at which these have few
-    enough nodes.
-    """
-    if cells >= MOST_POINTS and not isinstance(column, Dates):
-        points, cells = round(points * FINE_CELLS / cells), FINE_CELLS
-    stride = -(-cells // (MOST_ONE_WAY - 1))
-    if isinstance(column, Dates):
-        stride += stride % 2 == 0
-        return stride * max(1, 2 * round((points / stride - 1) / 2) + 1), cells
-    return stride * max(1, round(points / stride)), cells
 
 
 def _shares(unit: str, groups: Any) -> Shares:

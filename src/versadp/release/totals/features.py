@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from versadp.schema import Column, Schema
 
 SHEETS = ("A", "B", "C")
+MOST_FEATURES = 10**6  # totals of one release: some 80 numbers, and half a gigabyte while they are read
 Product = tuple[tuple[str, "Function"], ...]  # columns and their functions, in the columns' order
 
 
@@ -105,11 +106,16 @@ class Features:
     @property
     def size(self) -> int:
         """Number of totals."""
-        return len(self.all)
+        return sum(map(self.count, SHEETS))
 
     def count(self, sheet: str) -> int:
-        """Return the number of totals in a sheet."""
-        return sum(feature.sheet == sheet for feature in self.all)
+        """Return the number of totals in a sheet; none of them is made for it."""
+        one_way = [len(column.cells(column.one_way)) for column in self.columns]
+        two_way = [len(column.cells(column.two_way)) for column in self.columns]
+        parts = [len(column.parts) for column in self.columns]
+        if sheet == "A":
+            return sum(one_way)
+        return _pairs(two_way) if sheet == "C" else 2 * sum(parts) + _pairs(parts)
 
     @cached_property
     def products(self) -> tuple[Product, ...]:
@@ -126,6 +132,11 @@ class Features:
             functions[column.name] = column.table(list(number))
             at[column.name] = np.array([number[function] for function in own], np.int64)
         return SeparableTerms(functions, at)
+
+
+def _pairs(sizes: list[int]) -> int:
+    """Return the number of products of all pairs of sets of these sizes."""
+    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
 def _scale(column: TotalsColumn, part: Function) -> int:

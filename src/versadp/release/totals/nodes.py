@@ -35,7 +35,8 @@ MOST_ONE_WAY = 64  # cells of a column in sheet A (docs/theory/totals.md: more o
 LEAST_ONE_WAY = 16  # nodes of a number that is rounded: with fewer even means lose by the rounding
 MOST_TWO_WAY = 32  # natural levels of a number in sheet C
 ROUNDED_TWO_WAY = 17  # nodes in sheet C beyond: a function of two columns is off by a 2,000th of its second derivative
-POSITION_UNITS = 2**10  # the position 1 in whole numbers, at most: sums of products of 2^43 people fit 64 bits
+POSITION_UNITS = 2**8  # the position 1 in whole numbers, at most: finer ones cost delta (`noise.totals_error`)
+FINE_CELLS = 63 * 2**7  # of a lattice in place of one with too many points: about those of a number without a step
 MOST_POINTS = 2**16 + 1  # of a lattice on which functions are tabled: 180 years of days, 50 MB
 
 
@@ -95,6 +96,25 @@ class Nodes(NamedTuple):
         wide = np.where(low == self.nodes - 2, short, self.stride).astype(np.uint64)
         up = words < rest.astype(np.uint64) * (np.uint64(2**64 - 1) // wide)
         return np.asarray(np.where(content == self.points - 1, self.nodes - 1, low + up))
+
+
+def window_for_totals(points: int, cells: int, column: Column) -> tuple[int, int]:
+    """Return a window's points and a lattice's cells, near those given, with which a number can be in totals.
+
+    Examples
+    --------
+    >>> from versadp import Bounded
+    >>> window_for_totals(17, 72, Bounded(18, 90, step=1)), window_for_totals(10**5, 5 * 10**5, Bounded(0, 5e5, step=1))
+    ((18, 72), (1664, 8064))
+    """
+    dates = isinstance(column, Dates)
+    if cells >= MOST_POINTS and not dates:
+        points, cells = round(points * FINE_CELLS / cells), FINE_CELLS
+    stride = -(-cells // (MOST_ONE_WAY - 1))
+    if dates:  # a window of dates is odd
+        stride += stride % 2 == 0
+        return stride * max(1, 2 * round((points / stride - 1) / 2) + 1), cells
+    return stride * max(1, round(points / stride)), cells
 
 
 def fewest_merged(points: int, window: int) -> int | None:

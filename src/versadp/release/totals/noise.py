@@ -21,15 +21,17 @@ from versadp.noise.words import check_key, mac
 from versadp.privacy import gaussian, with_slack
 from versadp.privacy.profile import ULP
 from versadp.release.totals.features import SHEETS
+from versadp.release.totals.nodes import MOST_ONE_WAY, POSITION_UNITS
 from versadp.release.totals.sheet import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from versadp.privacy import PrivacyProfile
     from versadp.release.mechanism import Mechanism
+    from versadp.release.totals.law import TotalsLaw
 
     Whole = NDArray[np.int64]
 
@@ -78,11 +80,29 @@ def totals_privacy(mechanism: Mechanism, unit: str, rows: int = 1) -> PrivacyPro
     """Return what the totals give away of a record or one attribute, or of a person with so many rows."""
     law = mechanism.totals
     assert law is not None
-    scales = whole_scales(mechanism)
-    error = _error(scales)
-    return with_slack(gaussian(law.mu(unit, rows) * (1 + 4 * ULP)), error)
+    categories = [column.category for column in mechanism.totals_features.columns]
+    return with_slack(gaussian(law.mu(unit, rows) * (1 + 4 * ULP)), totals_error(law, categories))
 
 
-def _error(scales: Iterable[float]) -> float:
-    """Return a bound on the total variation distance of all noise from the ideal."""
-    return float(sum(rounded_gaussian_error(float(scale)) for scale in scales))
+def totals_error(law: TotalsLaw, categories: Sequence[bool]) -> float:
+    """Return a bound on the total variation distance of all noise from the ideal, whatever the lattices are.
+
+    Lattices may follow from learnt bounds, and what is claimed may not: every column is taken to have as many cells as
+    a column can have, and every number to be missing at times.
+
+    Examples
+    --------
+    >>> from versadp.release.totals.law import TotalsLaw
+    >>> totals_error(TotalsLaw(("a", "b"), 0.5, (0.2, 0.6, 0.2), (30.0, 30.0, 30.0)), [False, True]) < 1e-11
+    True
+    """
+    cells, count, levels = MOST_ONE_WAY + 1, len(categories), sum(categories)
+    numbers = count - levels
+    sigma_a, sigma_b, sigma_c = law.scale
+    pairs = {  # of features of sheet B, by the whole number that stands for 1
+        1: 2 * (numbers + cells * levels) + numbers**2 + cells * numbers * levels + (cells * levels) ** 2,
+        POSITION_UNITS: numbers + numbers**2 + cells * numbers * levels,
+        POSITION_UNITS**2: numbers + numbers**2,
+    }
+    error = rounded_gaussian_error(sigma_a, cells * count) + rounded_gaussian_error(sigma_c, (cells * count) ** 2)
+    return error + sum(rounded_gaussian_error(2 * sigma_b * scale, number) for scale, number in pairs.items())

@@ -82,7 +82,7 @@ class Totals:
         return self.features.left_out
 
     @cached_property
-    def _scaled(self) -> tuple[Array, Array]:
+    def scaled(self) -> tuple[Array, Array]:
         """Every total in units of its feature, and the standard deviation of its noise."""
         scale = dict(zip(SHEETS, self.law.scale, strict=True))
         unit = np.array([float(feature.scale) for feature in self.features.all])
@@ -94,7 +94,7 @@ class Totals:
         """Total and standard deviation of each distinct feature: what is the same in several sheets by precision."""
         number = {product: i for i, product in enumerate(self.features.products)}
         at = np.array([number[feature.product] for feature in self.features.all], np.intp)
-        total, sd = self._scaled
+        total, sd = self.scaled
         weight = np.bincount(at, sd**-2.0, len(number))
         return np.bincount(at, total * sd**-2.0, len(number)) / weight, np.asarray(weight**-0.5)
 
@@ -132,7 +132,7 @@ class Totals:
 
         Counts may be negative: nothing is changed after the noise.
         """
-        total, sd = self._scaled
+        total, sd = self.scaled
         columns, levels = self._labels()
         sheet = [feature.sheet for feature in self.features.all]
         return pa.table({"sheet": sheet, "columns": columns, "levels": levels, "total": total, "standard_error": sd})
