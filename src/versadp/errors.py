@@ -129,6 +129,10 @@ class RowsLeftOutWarning(VersadpWarning):
     """Rows of people who have more of them than are kept were left out."""
 
 
+class WeakInstrumentsWarning(VersadpWarning):
+    """Instruments hardly move the regressors that they stand for: estimates are not normal."""
+
+
 class UselessWarning(VersadpWarning):
     """Under this noise the records tell no mean of any column within a tenth of its range."""
 

@@ -17,6 +17,9 @@ SAFE_SAMPLING = 2.0  # added to an estimated sampling part of people with severa
 TOLERABLE_SHIFT = 0.25  # of a projected score: 95% intervals then cover at least 94.3%
 KNOWN_SPREAD = 10.0  # of the variance of a noisy column: below, likelihood intervals were seen to be too short
 
+# F statistics
+FIRST_STAGE_F = 10.0  # below, instruments are weak and estimates not normal (Staiger and Stock 1997)
+
 # numbers of records, or shares
 RECORDS_BEYOND_QUANTILE = 10.0  # per coefficient, without noise: with fewer a quantile's estimate is not normal: chosen
 RECORDS_PER_CONTRAST = 20.0  # that must count for a contrast: its error from normality is of the order of 1/20

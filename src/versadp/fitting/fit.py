@@ -8,11 +8,13 @@ report    `Results`, which recompute what is asked for later (`report.py`, `post
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from versadp.engine import at_work
 from versadp.errors import ParameterError
 from versadp.fitting.fit_request import FitRequest
+from versadp.fitting.instruments import fit_instruments, has_instruments
 from versadp.fitting.job import Job
 from versadp.fitting.likelihood import fit_likelihood
 from versadp.fitting.report import report
@@ -57,7 +59,8 @@ def fit(
     release : Release or path
         A release, or its folder.
     formula : str, optional
-        Such as `"y ~ age + np.log1p(income) + C(region)"`; none for losses of whole records.
+        Such as `"y ~ age + np.log1p(income) + C(region)"`; none for losses of whole records. With instruments
+        `"y ~ x + age | z + age"`: two-stage least squares.
     loss : str, loss or callable
         "squared", "logistic", "check", "hinge", "huber", "poisson", "multinomial"; an object of `versadp.losses`
         such as `Check(tau=0.9)`, `Mean("age")`, `Share("region")`, `Quantile(f, 0.5)`; or `loss(x, theta) -> (n,)` of
@@ -133,8 +136,11 @@ def fit(
     with at_work(engine) as runner:
         if runner.name == "processes":
             raise ParameterError("fits do not run on processes", hint="use engine='threads', or one process per fit")
-        if method == "likelihood":
+        if method == "likelihood" and not has_instruments(formula):
             return fit_likelihood(request, runner)
-        design = make_sample_design(request.release, formula, request.minimised, weights=weights, **request.design)
+        make = partial(make_sample_design, request.release, loss=request.minimised, weights=weights, **request.design)
+        if has_instruments(formula):
+            return fit_instruments(request, runner, make, fit)
+        design = make(formula=formula)
         job = Job(request, design, runner, fit)
         return report(job.estimate(), job)

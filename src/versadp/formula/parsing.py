@@ -69,7 +69,7 @@ def parse_formula(formula: str) -> tuple[list[tuple[str, ...]], list[tuple[str, 
 
     if not isinstance(formula, str) or not formula.strip():
         raise ParameterError("the formula must be text", hint=EXAMPLE)
-    sides = _split(formula, "~")
+    sides = split_at(formula, "~")
     if len(sides) != 2 or not sides[0].strip():
         raise ParameterError("the formula needs a left and a right side", hint=EXAMPLE)
     if not sides[1].strip():
@@ -100,7 +100,7 @@ def _factors(term: Any) -> tuple[str, ...]:
     return () if factors == ["1"] else tuple(factors)
 
 
-def _split(text: str, mark: str) -> list[str]:
+def split_at(text: str, mark: str) -> list[str]:
     """Return the parts of a text between marks outside brackets and quotes."""
     parts, depth, quoted = [""], 0, ""
     for letter in text:
@@ -119,7 +119,7 @@ def _split(text: str, mark: str) -> list[str]:
 
 def _check_written(right: str) -> None:
     """Raise for terms that formulaic drops silently: a repeated term, and age ** 2, which it reads as age."""
-    parts = ["".join(part.split()) for part in _split(right, "+")]
+    parts = ["".join(part.split()) for part in split_at(right, "+")]
     if "." in parts:
         raise ParameterError("the formula must name its columns", hint="write the columns out in place of the dot")
     if squares := [part for part in parts if re.fullmatch(r"(\w+|`[^`]*`)(:\1|(\*\*|\^)\d+)", part)]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from versadp.errors import EstimationError, ParameterError, near
 from versadp.formula.contrasts import spread
-from versadp.formula.parsing import parse_formula
+from versadp.formula.parsing import parse_formula, split_at
 from versadp.inference.anova import AnovaTable, anova_table
 from versadp.inference.chi_square import ChiSquareTest, FTest, LikelihoodRatioTest
 from versadp.inference.estimates import Estimates
@@ -44,7 +44,7 @@ class FactorTests(Estimates):
         if self.formula is None or self.design is None:
             raise EstimationError("there are no terms without a formula", hint="test coefficients by their names")
         levels = {name: [each for each in found if each is not None] for name, found in self.design.levels.items()}
-        _, right = parse_formula(self.formula)
+        _, right = parse_formula(split_at(self.formula, "|")[0])  # instruments stand right of |
         written = [term for term in right if not any(factor.startswith("offset(") for factor in term)]
         found: dict[tuple[str, ...], tuple[int, ...]] = {}
         text = {name: seen for name, seen in levels.items() if isinstance(seen[0], str)}  # others may be whole numbers
