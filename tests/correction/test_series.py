@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import versadp as vdp
 from versadp.correction import argument_of, as_terms
-from versadp.correction.law import IndexLaw, index_law
+from versadp.correction.index_law import IndexLaw, index_law
 from versadp.correction.series import Place, series
 from versadp.errors import ParameterError
 from versadp.fitting.models import make_problem

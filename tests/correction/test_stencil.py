@@ -9,7 +9,7 @@ import pytest
 from numpy.polynomial import Polynomial
 
 import versadp as vdp
-from versadp.correction.stencil import second_difference
+from versadp.correction.analytic import second_difference
 from versadp.errors import InsecureWarning, ParameterError
 from versadp.formula.design import make_design
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from versadp.correction.kernel import factor_at
+from versadp.correction.point_kernel import factor_at
 from versadp.errors import ParameterError
 from versadp.noise import Box, Clip, Damped, Extension, Fade, Zero, as_extension
 

@@ -16,8 +16,8 @@ import versadp as vdp
 from versadp.errors import ParameterError
 from versadp.noise.cases import whole
 from versadp.planning.assumptions import Assumptions
+from versadp.planning.closed_form import closed_form
 from versadp.planning.marginals import Marginal
-from versadp.planning.moments import closed_form
 from versadp.planning.precision import precision
 from versadp.planning.simulate import make_people
 

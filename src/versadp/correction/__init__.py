@@ -14,7 +14,7 @@ All but the first two are for zero-inflated Laplace noise on one block: v is the
 domain, and everything is in noise units, a column divided by its noise scale, so that the noise is ZIL(r, I).
 """
 
-from versadp.correction.analytic import Analytic
+from versadp.correction.analytic import Analytic, Stencil
 from versadp.correction.argument import argument_of
 from versadp.correction.by_level import ByLevel, as_by_level
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
@@ -25,7 +25,6 @@ from versadp.correction.projected import Projected
 from versadp.correction.projection import Projection
 from versadp.correction.random import Streams
 from versadp.correction.separable import Separable, as_separable
-from versadp.correction.stencil import Stencil
 from versadp.correction.terms import Blurs, Terms, as_terms
 
 __all__ = [

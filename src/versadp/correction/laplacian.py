@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from versadp.correction.form import Form, SingleForm
-from versadp.correction.kernel import add_terms, index_at
+from versadp.correction.point_kernel import add_terms, index_at
 from versadp.correction.random import Streams, paces
 from versadp.losses.differentiation import differences
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.kernel import add_scores
 from versadp.correction.model import Model, columns_at, finite, levels_at
+from versadp.correction.point_kernel import add_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.kernel import add_scores, weighted_squares
+from versadp.correction.point_kernel import add_scores, weighted_squares
 from versadp.engine.once import once
 from versadp.errors import ParameterError
 from versadp.formula.terms import product_matrix

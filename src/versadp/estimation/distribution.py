@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction.kernel import add_steps
+from versadp.correction.point_kernel import add_steps
 from versadp.errors import ParameterError
 from versadp.estimation.combine import affine_weights
 from versadp.estimation.newton import Fit

@@ -14,7 +14,6 @@ PLAUSIBLE_RANGE = 2.0  # half-width of the range searched for curvature: that of
 CURVATURE_REACH = 0.25  # standard deviations of the score over which curvature is judged without an estimate: chosen
 LARGEST_DRIFT = 1.0  # that the change of curvature may move an updated estimate by; beyond, sums do not tell: chosen
 SAFE_SAMPLING = 2.0  # added to an estimated sampling part of people with several rows: one-sided error 2.3%
-TOLERABLE_SHIFT = 0.25  # of a projected score: 95% intervals then cover at least 94.3%
 KNOWN_SPREAD = 10.0  # of the variance of a noisy column: below, likelihood intervals were seen to be too short
 
 # F statistics

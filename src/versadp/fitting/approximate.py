@@ -28,7 +28,7 @@ from versadp.estimation.newton import definite
 from versadp.estimation.sizes import PART_ROWS
 from versadp.fitting.blurring import blurred
 from versadp.fitting.members import wants_series
-from versadp.fitting.methods import forms_of
+from versadp.fitting.methods import DRAWS, forms_of
 from versadp.fitting.projecting import raised, without_kinks
 from versadp.fitting.series_start import expanded
 from versadp.fitting.solver import Members
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FEW_POINTS = 100  # points of a record that are cheap to write out
-MEMBER_DRAWS = 20  # of a method that is told them; "efficient" sets its own
 
 
 class Pilot(NamedTuple):
@@ -164,7 +163,7 @@ def _least_varying(every: list[Candidate], sample: Records, engine: Engine, seed
 
 def _variances(problem: Problem, theta: Array, sample: Records, engine: Engine, seed: int) -> Array:
     """Return the sandwich variances at a theta; infinite without curvature."""
-    forms = forms_of(problem, "efficient", None, MEMBER_DRAWS, sample.rows)
+    forms = forms_of(problem, "efficient", None, DRAWS, sample.rows)
     family = Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
     mix = np.ones(len(family.names))
     if mix.size > 1:  # members in equal parts but the widest, then by their weights

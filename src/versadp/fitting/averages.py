@@ -24,7 +24,7 @@ from versadp.estimation import Family
 from versadp.estimation.combine import simplex_weights
 from versadp.estimation.covariance import Inquiry, Labels, Look, look_at
 from versadp.estimation.moments import generator
-from versadp.fitting.methods import by_points, forms_of
+from versadp.fitting.methods import DRAWS, by_points, forms_of
 from versadp.fitting.source import MemorySource
 from versadp.formula.design import PUBLIC
 from versadp.losses.cumulant import OF_LINK, Bare
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Moves = Mapping[str, Move]
-
-DRAWS = 20  # per record, the default of `fit`
 
 
 @dataclass

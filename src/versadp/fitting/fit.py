@@ -3,7 +3,7 @@
 read      arguments and records (`fit_request.py`, `source.py`)
 design    model, units and blocks (`sample_design.py`, `models.py`)
 fit       approximate, combine, solve, diagnose (`estimate.py`)
-report    `Results`, which recompute what is asked for later (`report.py`, `postestimation.py`)
+report    `Results`, which recompute what is asked for later (`report.py`, `job.py`)
 """
 
 from __future__ import annotations

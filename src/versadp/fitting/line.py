@@ -16,7 +16,8 @@ from versadp.estimation import Family, Question, distribution, efficient, solve
 from versadp.estimation import start as plain_fit
 from versadp.estimation.sizes import FEW_ROWS
 from versadp.estimation.start import nearest_rows
-from versadp.fitting.methods import forms_of
+from versadp.fitting.members import PILOT_THRIFT
+from versadp.fitting.methods import DRAWS, forms_of
 from versadp.fitting.source import MemorySource
 from versadp.losses import Squared
 from versadp.losses.pilot_line import Line, lift_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-THRIFT = 5  # factor by which a pilot takes fewer draws: chosen
 MOST_POINTS = 10_000_000  # of all records, at which residuals are evaluated: 7e7 took 17 s of one core
 OUTLIER = 10.0  # scales of plain residuals
 
@@ -63,7 +63,7 @@ def corrected_line(problem: Problem, sample: Records, engine: Engine, seed: int,
 
 def quick_family(problem: Problem, sample: Records, engine: Engine, seed: int, *, method: str = "efficient") -> Family:
     """Return the members of a method over a sample, with few draws."""
-    forms = forms_of(problem, method, None, 20, sample.rows, thrift=THRIFT)
+    forms = forms_of(problem, method, None, DRAWS, sample.rows, thrift=PILOT_THRIFT)
     return Family(forms, MemorySource((sample,)), problem.model.size, engine, seed)
 
 

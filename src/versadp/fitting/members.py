@@ -35,6 +35,7 @@ FADES = (0.15, 0.5, 1.5)  # of the Laplacian, in noise units (docs/theory/correc
 DRAWN_FADES = (0.3, 1.0)  # of signed points
 ROUNDING = 0.1  # of the Laplacian's fades on the border of the box
 DRAWS = 2  # of a window, whose points are multiplied by those of zero-inflated noise
+PILOT_THRIFT = 5  # factor by which pilots take fewer draws than the last step: chosen
 WRITTEN = 1e6  # points of all records together, where blocks multiply
 FEW, MANY = 10.0, 120.0  # of a record, at least and at most
 MOST = 400  # points of a record: beyond, a closed form alone is quicker and varies less

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from versadp.fitting.problem import Problem
     from versadp.losses import IndexLoss
 
+DRAWS = 20  # per record, of methods that are told them: the default of `fit`, chosen
 METHODS = ("efficient", "likelihood", "analytic", "drcl", "sdrcl", "sl", "naive")
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 from versadp.correction import CustomModel, IndexModel, Projected, Projection
+from versadp.correction.series import BLURRED, NEGLIGIBLE, TOLERABLE
 from versadp.errors import ParameterError
 from versadp.estimation import Family
 from versadp.fitting.methods import closed_now
@@ -47,8 +48,7 @@ LADDER = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30)  # degrees that ar
 MOST, MOST_ROUGH = 6000, 600  # points that all records share; of a loss that is not smooth
 TESTS, ROWS = 256, 10_000  # points at which errors are compared, records of their curvature: known to 6% and 1%
 HIGHER, HIGHEST = 1.25, 48  # factor of degrees that were not enough, and the highest that is tried: chosen
-NEGLIGIBLE, TOLERABLE = 0.1, 0.25  # shifts in standard errors
-ENOUGH, BLURRED = 0.4, 0.75  # the same where a loss is not smooth
+ENOUGH = 0.4  # standard errors of shift of a loss that is not smooth: less is not looked for
 WIDE, WIDER = 1.0, 1.5  # scales of residuals that a kink is smoothed over, in one column and in several
 QUARTILE = 1.1e-3  # h^4/24 times the fourth moment of the kernel times the third derivative of a normal density there
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from versadp.correction import CustomModel, argument_of, as_terms
 from versadp.correction.argument import Index, Residual
-from versadp.correction.law import distribution_of, index_law
+from versadp.correction.index_law import distribution_of, index_law
 from versadp.correction.series import Place, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit

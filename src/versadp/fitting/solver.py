@@ -34,6 +34,7 @@ from versadp.estimation.sizes import (
     STEADY_FROM,
 )
 from versadp.estimation.thresholds import RECORDS_BEYOND_QUANTILE
+from versadp.fitting.members import PILOT_THRIFT
 from versadp.fitting.methods import closed_now, forms_of
 from versadp.fitting.series_start import serves
 from versadp.fitting.source import MemorySource
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
-
-PILOT_THRIFT = 5  # factor by which pilots take fewer draws than the last step: chosen
 
 
 @dataclass(frozen=True)

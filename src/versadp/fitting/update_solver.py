@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.correction import Projection
-from versadp.correction.law import WIDER, index_law
-from versadp.correction.series import Place, series
+from versadp.correction.index_law import WIDER, index_law
+from versadp.correction.series import TOLERABLE, Place, series
 from versadp.errors import EstimationError, ParameterError
 from versadp.estimation import Family
 from versadp.estimation.sizes import SAMPLE_ROWS, STEADY_FROM
-from versadp.estimation.thresholds import TOLERABLE_SHIFT
 from versadp.estimation.update import AGAIN, renewed
 from versadp.fitting.basis import with_basis
 from versadp.fitting.members import wants_series
@@ -72,7 +71,7 @@ def _with_degrees(problem: Problem, state: State) -> Problem:
     if state.degrees is None:
         return problem
     off = state.off * float(np.sqrt((state.kept.n + problem.source.rows) / state.kept.n))
-    if len(state.degrees) != problem.units.dim or off > TOLERABLE_SHIFT:
+    if len(state.degrees) != problem.units.dim or off > TOLERABLE:
         raise EstimationError("with so many records the score needs a finer projection", hint=AGAIN)
     if not projectable(problem):
         raise ParameterError("the state has degrees, and its score is not projected", hint=AGAIN)

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from versadp.correction.projection import Projection
+from versadp.correction.series import NEGLIGIBLE
 from versadp.errors import DataError, ParameterError
 from versadp.noise.points import MAX_POINTS, How
 from versadp.noise.terms import can_undo
@@ -44,7 +45,6 @@ DEGREES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27)
 TEST_RECORDS = 256  # at which the bias is bounded: a root mean square over so many is off by about 5%
 MOST_POINTS = 2500  # that all records share: 50 per column for two columns; a record then takes 20 kB
 MOST_EVALUATIONS = 20_000_000  # records times points of one score: 640 MB of predictions and weights
-NEGLIGIBLE = 0.1  # bound on the bias in standard errors: 95% intervals then cover 94.9%
 # degree from which doubling must divide the bias by 4 or the score is refused as not smooth: by approximation theory a
 # jump gains a factor of 1.4 and a kink 2.8, an analytic function far more
 DEGREE_OF_DOUBT = 8

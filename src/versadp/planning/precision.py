@@ -16,7 +16,7 @@ import numpy as np
 from versadp.errors import VersadpError
 from versadp.estimation import Outcome
 from versadp.fitting.fit import fit
-from versadp.planning.moments import closed_form
+from versadp.planning.closed_form import closed_form
 from versadp.release.mechanism import Mechanism
 
 if TYPE_CHECKING:
