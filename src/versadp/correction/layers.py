@@ -17,13 +17,11 @@ from versadp.engine.once import once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Records
     from versadp.correction.powers import Seen
     from versadp.correction.waves import IndexTerms
 
     Array = NDArray[np.float64]
     Numbers = NDArray[np.int64]
-    Kinds = tuple[Numbers, Numbers]
 
 
 class Layer(NamedTuple):
@@ -121,10 +119,3 @@ class Layers:
     def total(self) -> float:
         """Sum of all weights."""
         return float(sum(layer.seen.total for layer in self.layers))
-
-
-def kinds_of(records: Records) -> Kinds:
-    """Return one record of each kind that is alike in public, and the kind of each record."""
-    known = [each for each in (records.design, records.response, records.weight) if each is not None]
-    _, first, kind = np.unique(np.column_stack(known), axis=0, return_index=True, return_inverse=True)
-    return first, kind.ravel()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]
+    Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,16 @@ class Records:
     def public_products(self, factors: Iterable[tuple[str, ...]]) -> Array:
         """Return products of factors of public columns, (rows, products)."""
         return product_matrix(factors, self.public, self.rows)
+
+    def kinds(self, *others: Array | None) -> Kinds:
+        """Return one record of each kind that is alike in public, and in what else is given, and each record's kind."""
+        kind = np.zeros(self.rows, np.int64)
+        known = [*self.public.values(), self.response, *others, *([] if self.design is None else self.design.T)]
+        for each in known:
+            if each is not None:
+                own = np.unique(each.astype(str) if each.dtype.kind == "O" else each, return_inverse=True)[1]
+                kind = np.unique(kind * (int(own.max(initial=0)) + 1) + own.ravel(), return_inverse=True)[1].ravel()
+        return np.unique(kind, return_index=True)[1], kind
 
     def weighted(self, weight: Array | float) -> Records:
         """Return the records with their weights multiplied."""

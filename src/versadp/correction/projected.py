@@ -84,7 +84,7 @@ class Projected(SingleForm):
             psi[some] = self.projection.undone(records.released[:, some])
         if records.weight is not None:
             psi *= records.weight[:, None]
-        first, kind = kinds_of(records)
+        first, kind = records.kinds()
         alike = ALIKE * first.size <= records.rows
         return Spots(self, records, psi, first if alike else None, kind if alike else None)
 
@@ -293,16 +293,3 @@ def factors_of(model: Model, units: Units, z: Array) -> Factors | None:
         response = model.coding[0] + model.coding[1] * finite(design.response_at(columns))
     noisy = finite(product_matrix([tuple(factor.text for factor in own) for own, _ in apart], columns, len(z)))
     return Factors(noisy, Terms(names, tuple(public for _, public in apart)), np.empty(0, np.int64), response)
-
-
-def kinds_of(records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return one record of each kind that is alike in public, and the kind of each record."""
-    kind = np.zeros(records.rows, np.int64)
-    known = [*records.public.values(), records.response]
-    known += [] if records.design is None else list(records.design.T)
-    for each in known:
-        if each is not None:
-            own = np.unique(each.astype(str) if each.dtype.kind == "O" else each, return_inverse=True)[1]
-            kind = np.unique(kind * (int(own.max(initial=0)) + 1) + own.ravel(), return_inverse=True)[1].ravel()
-    first = np.unique(kind, return_index=True)[1]
-    return first, kind

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.correction.form import SingleForm, is_whole
-from versadp.correction.layers import Layer, Layers, kinds_of
+from versadp.correction.layers import Layer, Layers
 from versadp.correction.powers import as_linear
 from versadp.correction.strata import Strata, Stratum, as_strata
 from versadp.correction.waves import IndexTerms, Train, member_scores
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.layers import Kinds
-    from versadp.correction.model import IndexModel, LinearModel, Records
+    from versadp.correction.model import IndexModel, Kinds, LinearModel, Records
     from versadp.correction.powers import Sums
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
@@ -165,7 +164,7 @@ class Terms(SingleForm):
         assert records.released is not None
         numbers = records.released[[name not in design.private for name in self.units.names]]
         base = replace(records, design=public, released=numbers, public={}).known(strata.numbers)
-        alike = kinds_of(base)
+        alike = base.kinds(base.weight)
         for stratum in strata.strata(records):
             change = strata.change(stratum.levels)
             for rows, factor, blocks in stratum.together():
