@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from versadp.engine import Engine
     from versadp.release.files.sources import Source
     from versadp.release.folder.metadata import Metadata
+    from versadp.release.ledger.history import History
     from versadp.release.mechanism import Mechanism
 
 AGAIN = ("refuse", "charge", "others")
@@ -151,55 +152,72 @@ def release_file(
         check_edition(mechanism, again)
     refuse_metadata(mechanism, metadata if edition_of is None else None)  # editions are of the present version
     place = inputs.path(out if edition_of is None else edition_of, "a release folder").absolute()
-    with writing():  # who is in an edition is known to the ledger of those before
-        follows = edition_of is not None
-        home = home_of(place, state, population or (None if follows else mechanism.schema.population or POPULATION))
-    if isinstance(data, Query) and not shuffle:
-        raise ParameterError(
-            "rows of a query come in an order that tells what is in them, and cannot keep it",
-            hint="leave out keep-order",
-        )
+    follows = edition_of is not None
+    home = _home_of(place, state, population, mechanism, follows=follows)
+    _check_order(data, mechanism, shuffle=shuffle)
     feed = Feed(open_fitting(data, mechanism.schema, home), batch_rows, engine, progress)
-    charge = charge_of(mechanism, target)
-    if not shuffle:
-        KEPT.check(mechanism)
-    elif feed.source.rows is not None:
+    if shuffle and feed.source.rows is not None:
         Order((feed.source.rows,)).check(mechanism)
+    charge = charge_of(mechanism, target)
     limit = None if budget is None else allowance(*budget)
     with writing():
         if not follows and place.exists() and not (home / LEDGER).exists():
             raise ReleaseError(f"{str(out)!r} exists already", hint="a release is written once: choose a new folder")
+    terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows, fit_bounds)
     with writing(), State(home, make=not follows, budget=limit) as opened:
         if follows:
-            terms = Terms(charge, shuffle, key, restart, without_missing_people, metadata, sign, keep_rows, fit_bounds)
             release_edition(opened, place, feed, mechanism, terms)
             return _warned(load(place), mechanism)
-        history = find(opened, place)
-        if history is not None and restart:
-            history = give_up(opened, history.name, scratch_of(place, history.name))
-        if history is None:
-            if place.exists() or place.is_symlink():
-                raise ReleaseError(f"{str(out)!r} exists already", hint="choose a new folder")
-            order = "hash" if shuffle and mechanism.version > 1 else None
-            history = begin(
-                opened,
-                place,
-                mechanism,
-                charge=charge,
-                again=again,
-                key=key,
-                order=order,
-                keep_rows=keep_rows,
-                metadata=metadata,
-                fit_bounds=fit_bounds,
-            )
-        else:
-            refuse_key(opened, history, key)
+        history = _history(opened, place, mechanism, terms, again)
         begun = as_begun(history, mechanism, shuffle=shuffle, keep_rows=keep_rows, metadata=metadata)
         feed = feed.keeping(keep_rows, begun, opened, history)
         begun = with_bounds(opened, history.name, feed, begun, scratch_of(place, history.name))
         finish(Run(opened, feed, begun, history.name, 0), place, place, sign=sign)
     return _warned(load(place), mechanism)
+
+
+def _home_of(
+    place: Path, state: str | Path | None, population: str | None, mechanism: Mechanism, *, follows: bool
+) -> Path:
+    """Return the folder of the state; who is in an edition is known to the ledger of those before."""
+    with writing():
+        return home_of(place, state, population or (None if follows else mechanism.schema.population or POPULATION))
+
+
+def _check_order(data: object, mechanism: Mechanism, *, shuffle: bool) -> None:
+    """Raise if records are to keep an order that tells of them, or that the mechanism is not for."""
+    if shuffle:
+        return
+    if isinstance(data, Query):
+        raise ParameterError(
+            "rows of a query come in an order that tells what is in them, and cannot keep it",
+            hint="leave out keep-order",
+        )
+    KEPT.check(mechanism)
+
+
+def _history(state: State, place: Path, mechanism: Mechanism, terms: Terms, again: str) -> History:
+    """Return the history of the release at a place: one that was begun before, or a new one."""
+    history = find(state, place)
+    if history is not None and terms.restart:
+        history = give_up(state, history.name, scratch_of(place, history.name))
+    if history is not None:
+        refuse_key(state, history, terms.key)
+        return history
+    if place.exists() or place.is_symlink():
+        raise ReleaseError(f"{str(place)!r} exists already", hint="choose a new folder")
+    return begin(
+        state,
+        place,
+        mechanism,
+        charge=terms.charge,
+        again=again,
+        key=terms.key,
+        order="hash" if terms.shuffle and mechanism.version > 1 else None,
+        keep_rows=terms.keep_rows,
+        metadata=terms.metadata,
+        fit_bounds=terms.fit_bounds,
+    )
 
 
 def _warned(release: Release, mechanism: Mechanism) -> Release:
