@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--beta", type=float, help="... and the least share of misses there.")
 @click.option("--exact-rate", type=float, multiple=True, help="Share of records released unchanged; default: by rule.")
 @click.option("--shuffled", type=click.IntRange(1), help="For a shuffled release of at least so many records.")
+@click.option("--totals", is_flag=True, help="With --shuffled and --delta: also with noisy totals beside the records.")
 @click.option("--rows", type=click.IntRange(1), help="Number of records, to say how many come out unchanged.")
 @click.option(
     "--target-se", multiple=True, metavar="NAME=SE", help="Wanted standard error of a coefficient; with --formula."
@@ -62,6 +63,7 @@ def plan(schema: Path, unit: str | None, style: str, plot: Path | None, report: 
         raise vdp.errors.ParameterError("--target-se is about a model", hint='give --formula "y ~ age"')
     unit = unit_of(columns, unit)
     common = {name: options[name] for name in ("shuffled", "rows") if options[name] is not None}
+    common |= {"totals": True} if options["totals"] else {}
     plans = {label: vdp.plan(columns, unit=unit, **target, **common) for label, target in _targets(options).items()}
     _show(plans, unit, style)
     if plot is not None:

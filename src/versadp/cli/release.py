@@ -71,6 +71,13 @@ _ASSUMED = (
 @click.option("--coverage", type=float, help="With --fit-bounds: share of values inside the bounds. [default: 0.99]")
 @click.option("--share", type=float, help="With --fit-bounds: share of the target that is spent on it. [default: 0.05]")
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
+@click.option(
+    "--totals/--no-totals",
+    default=False,
+    show_default=True,
+    help="With --shuffled and --delta: release noisy totals beside the records, by half of the target's squared mu.",
+)
+@click.option("--totals-share", type=float, help="With --totals: another share of it. [default: 0.5]")
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
 @click.option("--keep-rows", type=int, help="Keep at most so many rows of each person; the key chooses which.")
 @click.option("--one-row-per-person", is_flag=True, help="Without an id: everybody has one row; do not ask.")
@@ -222,6 +229,8 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
         if options["noise"] != "auto":
             raise vdp.errors.ParameterError("--noise is about a target", hint="leave it out, or give --epsilon")
         return vdp.Mechanism(schema, options["scale"], options["exact_rate"] or 0.0, options["keep"]), None
+    if options["totals_share"] is not None and not options["totals"]:
+        raise vdp.errors.ParameterError("--totals-share is about --totals", hint="give --totals too")
     rate, unit = options["exact_rate"], options["unit"]
     if options["fit_bounds"]:
         schema = _planned(schema, options)
@@ -233,6 +242,7 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
         exact_rate=rate,
         shuffled=options["shuffled"],
         noise=options["noise"],
+        totals=options["totals"] if options["totals_share"] is None else options["totals_share"],
     )
     # what is charged is the default unit's, so of another one a pair says nothing about it
     return mechanism, (epsilon, delta or 0.0) if unit_of(schema, unit) == unit_of(schema, None) else None

@@ -206,6 +206,7 @@ def plan(
     noise: str = "auto",
     fits: int = FITS,
     random_state: int = 0,
+    totals: bool | float = False,
 ) -> Any:
     """Return a comparison of mechanisms for a target, or the privacy cost of the precision of a model.
 
@@ -241,6 +242,8 @@ def plan(
         Made-up releases for each figure that is simulated.
     random_state : int
         Of the made-up people.
+    totals : bool or float
+        As in `calibrate`: also show the default with noisy totals beside the records.
 
     Returns
     -------
@@ -257,11 +260,15 @@ def plan(
     >>> p.epsilon["windows"] > p.epsilon["windows, shuffled"]
     True
     """
-    goal = {"epsilon": epsilon, "delta": delta, "advantage": advantage, "alpha": alpha, "beta": beta}
+    goal: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "advantage": advantage, "alpha": alpha, "beta": beta}
     if formula is None:
         if records is not None or target_se is not None or assume is not None:
             raise ParameterError("records, target_se and assume are about a model", hint='give formula="y ~ age"')
-        return plan_target(schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows)
+        return plan_target(
+            schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows, totals=totals
+        )
+    if totals is not False:
+        raise ParameterError("a plan of a model is about records alone", hint="leave out totals, or formula")
     unit = unit_of(schema, unit)
     count = inputs.whole("records", records if records is not None else rows, 2)
     given = {name: value for name, value in goal.items() if value is not None}

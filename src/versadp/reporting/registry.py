@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from versadp.release.bounds.wording import bounds_words
+from versadp.release.totals.wording import totals_words
 from versadp.reporting.annex import assumed
 from versadp.reporting.facts import NOT_STATED, named, shown_pair
 from versadp.reporting.label import SEEDED, not_protected, trusted
@@ -152,7 +153,9 @@ def _preprocessing(facts: Facts) -> str:
     told = " ".join(line.strip() for line in bounds_words(facts.schema))
     what = "Noise was" if told else "Bounds, levels and noise were"
     moved = "Values outside the bounds were moved to the nearest bound."
-    return f"{moved} {what} set without looking at the data, as far as the publisher kept to it. {told}".strip()
+    totals = " ".join(line.strip() for line in totals_words(facts.release.mechanism))
+    kept = "as far as the publisher kept to it"
+    return f"{moved} {what} set without looking at the data, {kept}. {told} {totals}".strip()
 
 
 def digest(facts: Facts) -> str:

@@ -18,6 +18,7 @@ from versadp.release.target.person import unit_of, units_of
 from versadp.release.target.text import fitted_lines, fitted_table
 from versadp.release.target.usefulness import ADVICE, useless
 from versadp.release.target.windows import compare_layouts
+from versadp.release.totals.wording import totals_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 EPSILONS = (1.0, 4.0, 8.0)
 FALSE_ALARMS = (0.01, 0.05)
+BESIDE = " and totals"
+_TOTALS = (
+    "Totals beside the records serve means, shares, tables, regressions and all that depends on one or two columns "
+    "at a time; what depends on three and more pays: the standard errors above are those of the records alone."
+)
 WIDEST_LIST = 50  # characters of a list of columns, so that a line stays below 100
 _WHAT = {"mean": "the mean", "slope": "a slope", "median": "the median", "share": "a level's share"}
 _EACH_ATTRIBUTE = "every attribute gets all of epsilon; one joint window would spend it on the whole record"
@@ -158,6 +164,7 @@ def plan(
     alpha: float | None = None,
     beta: float | None = None,
     rows: int | None = None,
+    totals: bool | float = False,
 ) -> Plan:
     """Show what meets a target, side by side: what is shown, protected and served, and what it costs an analyst.
 
@@ -168,6 +175,8 @@ def plan(
         The target, as in `calibrate`.
     rows : int, optional
         Number of records, to say how many come out unchanged and which columns are lost.
+    totals : bool or float
+        As in `calibrate`: then the default with noisy totals is a candidate of its own, with what it costs the records.
 
     Returns
     -------
@@ -203,6 +212,10 @@ def plan(
         told.insert(0, f"Useless: {why}.\nWhat helps: {ADVICE}.")
     layouts = [_facts(each) for each in compared]
     missing = cost_of_missing(chosen)
+    if totals is not False:
+        beside = calibrate(schema, **goal, **options, unit=unit, totals=totals)
+        found = [*found, Candidate(f"{default}{BESIDE}", beside)]
+        told.append(_TOTALS)
     return Plan(unit, goal, shuffled, rows, tuple(found), default, reason, columns, bounds, told, layouts, missing)
 
 
@@ -307,7 +320,8 @@ def _beside(facts: Mapping[str, _Facts]) -> list[dict[str, Any]]:
 
 
 def _noise(mechanism: Mechanism, rows: int | None) -> _Facts:
-    return [fact for block in mechanism.blocks for fact in block.facts(rows).items()]
+    facts = [fact for block in mechanism.blocks for fact in block.facts(rows).items()]
+    return facts + list(totals_facts(mechanism).items())
 
 
 def _protection(mechanism: Mechanism) -> _Facts:

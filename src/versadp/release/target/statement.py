@@ -9,6 +9,7 @@ from versadp import inputs
 from versadp.release.bounds.wording import bounds_words
 from versadp.release.path.order import KEPT
 from versadp.release.target.person import units_of
+from versadp.release.totals.wording import totals_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +89,7 @@ def privacy_statement(
     edition : int
         Number of this edition.
     """
-    lines = [*_noise_words(mechanism, rows), ""]
+    lines = [*_noise_words(mechanism, rows), *totals_words(mechanism), ""]
     among, promised = None if alone else _among(mechanism, order), mechanism.target and mechanism.target.shuffled
     if order is None and promised and not alone:
         lines += [
@@ -97,6 +98,8 @@ def privacy_statement(
             "that a device sends has the guarantee against someone who knows which row is whose, and no other.",
             "",
         ]
+        if mechanism.totals is not None:
+            lines[-2:] = ["that a device sends cannot be made by it: the same noise without totals serves devices.", ""]
         among = promised
     for unit, words in unit_words(mechanism.schema).items():
         lines.append(f"Protecting {words}:")

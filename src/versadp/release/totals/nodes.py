@@ -105,7 +105,7 @@ def window_for_totals(points: int, cells: int, column: Column) -> tuple[int, int
     --------
     >>> from versadp import Bounded
     >>> window_for_totals(17, 72, Bounded(18, 90, step=1)), window_for_totals(10**5, 5 * 10**5, Bounded(0, 5e5, step=1))
-    ((18, 72), (1664, 8064))
+    ((16, 72), (1664, 8064))
     """
     dates = isinstance(column, Dates)
     if cells >= MOST_POINTS and not dates:
