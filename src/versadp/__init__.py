@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from versadp.learners.scaler import Scaler
     from versadp.learners.scoring import corrected_score, corrected_scorer
     from versadp.noise.words import fresh_key
+    from versadp.people.people import People
     from versadp.planning.plan import plan
     from versadp.planning.rehearsal import rehearse
     from versadp.release.files.append import append_file
@@ -66,6 +67,7 @@ _HOME = {
     "Schema": "versadp.schema",
     "Mechanism": "versadp.release.mechanism",
     "Metadata": "versadp.release.folder.metadata",
+    "People": "versadp.people.people",
     "Results": "versadp.inference",
     "HuberRegressor": "versadp.learners.estimators",
     "LinearRegression": "versadp.learners.estimators",
@@ -116,6 +118,7 @@ __all__ = [
     "Mechanism",
     "Metadata",
     "Omitted",
+    "People",
     "PoissonRegressor",
     "Public",
     "QuantileRegressor",

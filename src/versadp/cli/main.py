@@ -32,6 +32,7 @@ _COMMANDS = {
     "finalize": "versadp.cli.finalize:finalize",
     "fit": "versadp.cli.fit:fit",
     "ledger": "versadp.cli.ledger:ledger",
+    "people": "versadp.cli.people:people",
     "plan": "versadp.cli.plan:plan",
     "rehearse": "versadp.cli.rehearse:rehearse",
     "release": "versadp.cli.release:release",
