@@ -51,12 +51,21 @@ class Counted:
     counts: Array
 
     @classmethod
-    def of(cls, codes: NDArray[np.integer], counts: Array | None = None) -> Counted:
-        """Count the codes of records, (records, columns)."""
+    def placed(cls, codes: NDArray[np.integer]) -> tuple[Counted, NDArray[np.int64]]:
+        """Count the codes of records, (records, columns); return the number of each record's joint code as well."""
         sizes = tuple(int(top) + 1 for top in codes.max(axis=0))
         known, place = np.unique(np.ravel_multi_index(tuple(codes.T.astype(np.int64)), sizes), return_inverse=True)
         found = np.stack(np.unravel_index(known, sizes), axis=1).astype(np.int32)
-        return cls(np.ascontiguousarray(found), np.bincount(place, counts).astype(float))
+        return cls(np.ascontiguousarray(found), np.bincount(place).astype(float)), place.reshape(-1)
+
+    @classmethod
+    def of(cls, codes: NDArray[np.integer]) -> Counted:
+        """Count the codes of records, (records, columns)."""
+        return cls.placed(codes)[0]
+
+    def weighted(self, counts: Array) -> Counted:
+        """Return the codes that have other counts than 0."""
+        return Counted(self.codes[counts > 0], counts[counts > 0])
 
     def halves(self, rng: np.random.Generator) -> tuple[Counted, Counted]:
         """Return two halves of the records, drawn."""
@@ -67,7 +76,45 @@ class Counted:
 
     def column(self, j: int) -> Counted:
         """Return the codes of one column."""
-        return Counted.of(self.codes[:, j : j + 1], self.counts)
+        counts = np.bincount(self.codes[:, j], self.counts).astype(float)
+        there = np.flatnonzero(counts)
+        return Counted(there[:, None].astype(np.int32), counts[there])
+
+
+@dataclass(frozen=True, eq=False)
+class Likeliest:
+    """A law by EM, with what it takes to compute it again from other counts.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+    blocks : tuple of tuples of str
+    counted : Counted
+    place : array of int (records,)
+        The joint code of each record.
+    steps : tuple of int
+        Of each column's EM, then of the joint one.
+    margins : tuple of array
+    law : array
+        Of the shape of the points.
+    """
+
+    axes: tuple[Axis, ...]
+    blocks: tuple[tuple[str, ...], ...]
+    counted: Counted
+    place: NDArray[np.int64]
+    steps: tuple[int, ...]
+    margins: tuple[Array, ...]
+    law: Array
+
+    def again(self, weights: NDArray[np.integer]) -> Array:
+        """Return the law of weighted records, by as many steps."""
+        counted = self.counted.weighted(np.bincount(self.place, weights, len(self.counted.counts)).astype(float))
+        margins = [
+            _stepped(make_channel([axis], self.blocks), counted.column(j), even(axis), self.steps[j])
+            for j, axis in enumerate(self.axes)
+        ]
+        return _stepped(make_channel(self.axes, self.blocks), counted, product_law(margins), self.steps[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +128,17 @@ class Law:
         What has mass, tilted.
     features : Features
     targets : Targets
-    steps : int
-        Of the joint EM.
+    tilt : Tilt
+    likeliest : Likeliest, optional
+        None for many columns.
     """
 
     axes: tuple[Axis, ...]
     points: Points
     features: Features
     targets: Targets
-    steps: int
     tilt: Tilt
+    likeliest: Likeliest | None = None
 
 
 def columns_of(release: Release, axes: Sequence[Axis], engine: str | Engine) -> Codes:
@@ -106,14 +154,17 @@ def _codes(release: Release, axes: tuple[Axis, ...], handle: Handle) -> Codes:
     return np.stack(found, axis=1).astype(np.int32)
 
 
-def margins_of(
-    axes: Sequence[Axis], blocks: Sequence[tuple[str, ...]], counted: Sequence[Counted], rng: np.random.Generator
-) -> list[Array]:
-    """Return the law of each column alone."""
-    return [
-        likeliest(make_channel([axis], blocks), own, np.full(axis.size, 1 / axis.size), rng)[0]
-        for axis, own in zip(axes, counted, strict=True)
-    ]
+def even(axis: Axis) -> Array:
+    """Return the same mass at all points of a column."""
+    return np.full(axis.size, 1 / axis.size)
+
+
+def product_law(margins: Sequence[Array]) -> Array:
+    """Return the law of independent columns."""
+    law = margins[0]
+    for margin in margins[1:]:
+        law = law[..., None] * margin
+    return law
 
 
 def likeliest(channel: Channel, counted: Counted, start: Array, rng: np.random.Generator) -> tuple[Array, int]:
@@ -121,10 +172,13 @@ def likeliest(channel: Channel, counted: Counted, start: Array, rng: np.random.G
     one, other = counted.halves(rng)
     stops = [_best_stop(channel, own, start, seen) for own, seen in ((one, other), (other, one))]
     steps = max(1, round(FURTHER * sum(stops) / 2))
-    law = start
+    return _stepped(channel, counted, start, steps), steps
+
+
+def _stepped(channel: Channel, counted: Counted, law: Array, steps: int) -> Array:
     for _ in range(steps):
         law, _ = channel.step(law, counted.codes, counted.counts)
-    return law, steps
+    return law
 
 
 def _best_stop(channel: Channel, own: Counted, law: Array, seen: Counted) -> int:
@@ -145,24 +199,42 @@ def estimate_law(
     axes: Sequence[Axis],
     rng: np.random.Generator,
     engine: str | Engine = "auto",
+    *,
     tell: Callable[[float], None] = lambda _: None,
+    repeated: NDArray[np.uint8] | None = None,
 ) -> Law:
-    """Return the law of the people of a release on a lattice that can be held."""
-    blocks = [block.columns for block in release.mechanism.blocks]
-    counted = Counted.of(columns_of(release, axes, engine))
-    tell(0.1)
-    margins = margins_of(axes, blocks, [counted.column(j) for j in range(len(axes))], rng)
-    law = margins[0]
-    for margin in margins[1:]:
-        law = law[..., None] * margin
-    law, steps = likeliest(make_channel(axes, blocks), counted, law, rng)
-    tell(0.7)
-    there = np.flatnonzero(law > NOTHING)
-    at = np.stack(np.unravel_index(there, law.shape), axis=1).astype(np.int32)
-    weight = law.ravel()[there]
+    """Return the law of the people of a release on a lattice that can be held.
+
+    Parameters
+    ----------
+    release : Release
+    axes : sequence of Axis
+    rng : Generator
+        Draws halves of the records.
+    engine : str or Engine
+    tell : callable
+        Told the share that is done.
+    repeated : array of int (records, replicates), optional
+        Weights of records under which targets are estimated as well.
+    """
+    found = likeliest_law(release, axes, rng, engine)
+    tell(0.8)
+    there = np.flatnonzero(found.law > NOTHING)
+    at = np.stack(np.unravel_index(there, found.law.shape), axis=1).astype(np.int32)
+    weight = found.law.ravel()[there]
     points = Points(at, weight / weight.sum())
-    features = make_features(axes, margins)
-    targets = estimate(release, features, engine)
+    features = make_features(axes, found.margins)
+    targets = estimate(release, features, engine, repeated)
     tilt, weight = tilted(points, features, targets)
     tell(1.0)
-    return Law(tuple(axes), Points(at, weight), features, targets, steps, tilt)
+    return Law(tuple(axes), Points(at, weight), features, targets, tilt, found)
+
+
+def likeliest_law(release: Release, axes: Sequence[Axis], rng: np.random.Generator, engine: str | Engine) -> Likeliest:
+    """Return the law by EM: each column alone, then all from their product."""
+    blocks = tuple(block.columns for block in release.mechanism.blocks)
+    counted, place = Counted.placed(columns_of(release, axes, engine))
+    alone = [likeliest(make_channel([axis], blocks), counted.column(j), even(axis), rng) for j, axis in enumerate(axes)]
+    margins = tuple(margin for margin, _ in alone)
+    law, steps = likeliest(make_channel(axes, blocks), counted, product_law(margins), rng)
+    return Likeliest(tuple(axes), blocks, counted, place, (*(step for _, step in alone), steps), margins, law)

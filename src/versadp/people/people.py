@@ -19,7 +19,7 @@ from versadp.errors import NoSuchName, ParameterError, near
 from versadp.people.axes import make_axis
 from versadp.people.describing import describe_people
 from versadp.people.law import estimate_law
-from versadp.people.rows import draw_points, replicate_weights, values_of
+from versadp.people.rows import draw_points, record_weights, replicate_weights, values_of
 from versadp.people.wide import estimate_wide_law
 from versadp.release.path.dates import to_dates
 from versadp.release.path.table import build_frame, read_table, to_levels
@@ -101,17 +101,25 @@ class People:
         """Return made-up people whose law is that of a release; see `Release.people`."""
         count = min(len(release), MOST_ROWS) if rows is None else inputs.whole("rows", rows, 1)
         times = inputs.whole("copies", copies, 1)
-        repeated = inputs.whole("replicates", replicates, 0)
+        repeats = inputs.whole("replicates", replicates, 0)
         names = _chosen(release, columns)
         rng = np.random.default_rng(inputs.whole("random_state", random_state, 0))
         axes, wide = read_axes(release, names, engine)
+        if wide or release.mechanism.schema.rows_per_person > 1:
+            repeats = 0  # not measured (docs/guides/people.md)
+        repeated = record_weights(len(release), repeats, rng)
         with bar("law of the people") as tell:
-            law = (estimate_wide_law if wide else estimate_law)(release, axes, rng, engine, tell)
+            if wide:
+                law = estimate_wide_law(release, axes, rng, engine, tell=tell)
+            else:
+                law = estimate_law(release, axes, rng, engine, tell=tell, repeated=repeated)
         drawn = draw_points(law, -(-count // times), rng)
         cells = {axis.name: _column(axis, drawn[:, j], rng) for j, axis in enumerate(axes)}
         per_row = len(release) / (len(drawn) * times)
-        with bar("replicate weights") as tell:
-            weights = replicate_weights(law, drawn, repeated, rng, tell) * per_row
+        weights = np.zeros((len(drawn), 0))
+        if repeats:
+            with bar("replicate weights") as tell:
+                weights = replicate_weights(law, drawn, repeated, tell) * per_row
         if times > 1:
             again = np.repeat(np.arange(len(drawn)), times)
             drawn, weights = drawn[again], weights[again]

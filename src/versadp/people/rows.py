@@ -3,9 +3,12 @@
 **Rows** are drawn systematically: point x stands n q(x) times, up to less than one. Values of a number whose points
 stand for others around them are spread evenly over these.
 
-**Replicate weights.** A law follows from the estimates t, and their errors are known: cov t = C. Replicate b tilts the
-rows to t + e_b, e_b ~ N(0, C), as the law was tilted to t, so that a statistic of the rows varies over replicates as it
-does over releases as far as it follows from features. Weights are positive, and 1 on average.
+**Replicate weights.** Replicate b weighs the released records by Poisson draws of mean 1, and does all of it again: EM
+by as many steps, f_b, and unbiased estimates, t_b. Its law, as that of the rows, is tilted,
+
+    q_b/q = (f_b/f) exp(μ_b'φ)/Z_b,        mean of φ over the rows = its own + t_b - t - ω C μ_b,
+
+so that a statistic of the rows varies over replicates as it does over releases. Weights are positive, and 1 on average.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from versadp.people.axes import Axis
     from versadp.people.law import Law
 
-SPREAD = 1e-12  # share of a covariance's trace below which its eigenvalues are rounding
+FAR = 100.0  # times by which the mass of a drawn cell may change between replicates: beyond it EM has emptied it
 
 
 def draw_points(law: Law, rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -45,27 +48,47 @@ def values_of(axis: Axis, at: NDArray[np.int32], rng: np.random.Generator) -> Ar
     return np.asarray(values)
 
 
+def record_weights(records: int, replicates: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Return how often each record stands in each replicate, (records, replicates)."""
+    out = np.empty((records, replicates), np.uint8)
+    for b in range(replicates):
+        out[:, b] = rng.poisson(1.0, records)
+    return out
+
+
 def replicate_weights(
     law: Law,
     at: NDArray[np.int32],
-    replicates: int,
-    rng: np.random.Generator,
+    repeated: NDArray[np.uint8],
     tell: Callable[[float], None] = lambda _: None,
 ) -> Array:
-    """Return weights of rows, (rows, replicates), each 1 on average."""
+    """Return weights of rows, (rows, replicates), each 1 on average.
+
+    Parameters
+    ----------
+    law : Law
+        With estimates from the weighted records.
+    at : array of int (rows, columns)
+    repeated : array of int (records, replicates)
+        Weights of the records.
+    tell : callable
+        Told the share that is done.
+    """
+    found, again = law.likeliest, law.targets.repeated
+    assert found is not None
+    assert again is not None
     shape = tuple(axis.size for axis in law.axes)
     joint = np.ravel_multi_index(tuple(at.T.astype(np.int64)), shape)
     known, place, counts = np.unique(joint, return_inverse=True, return_counts=True)
     points = Points(np.stack(np.unravel_index(known, shape), axis=1), counts / len(at))
     tilt = Tilt(points, law.features, law.tilt.penalty)
     centre = tilt.means(points.weight)
-    value, vector = np.linalg.eigh(law.targets.cov)
-    root = vector * np.sqrt(np.maximum(value, 0.0))
     least = float(np.sqrt(np.diag(law.targets.cov).min()))
-    out = np.empty((len(at), replicates))
-    for b in range(replicates):
-        target = centre + root @ rng.standard_normal(len(value))
-        _, weight = tilt.solve(target, CLOSE * least)
+    out = np.empty((len(at), repeated.shape[1]))
+    for b in range(repeated.shape[1]):
+        changed = found.again(repeated[:, b]).ravel()[known] / found.law.ravel()[known]
+        own = points.weight * np.clip(changed, 1 / FAR, FAR)
+        _, weight = tilt.solve(centre + again[b] - law.targets.mean, CLOSE * least, own / own.sum())
         out[:, b] = (weight / points.weight)[place]
-        tell((b + 1) / replicates)
+        tell((b + 1) / repeated.shape[1])
     return out

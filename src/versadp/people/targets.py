@@ -19,6 +19,8 @@ from versadp.release.path.table import read_table
 if TYPE_CHECKING:
     from typing import Any
 
+    from numpy.typing import NDArray
+
     from versadp.engine import Engine
     from versadp.inputs import Array
     from versadp.noise import Block
@@ -30,23 +32,39 @@ LARGEST = 2**22  # numbers in an array of records and features: 32 MB
 
 
 class Targets(NamedTuple):
-    """Estimated means of features, (features,), and their covariance."""
+    """Estimated means of features, (features,), their covariance, and the estimates from weighted records."""
 
     mean: Array
     cov: Array
+    repeated: Array | None = None
 
 
-def estimate(release: Release, features: Features, engine: str | Engine = "auto") -> Targets:
-    """Return unbiased estimates of the means of features, and their covariance."""
+def estimate(
+    release: Release,
+    features: Features,
+    engine: str | Engine = "auto",
+    repeated: NDArray[np.uint8] | None = None,
+) -> Targets:
+    """Return unbiased estimates of the means of features, and their covariance.
+
+    Parameters
+    ----------
+    release : Release
+    features : Features
+    engine : str or Engine
+    repeated : array of int (records, replicates), optional
+        Weights of records, for estimates of each replicate.
+    """
     blocks = used_blocks(release, [axis.name for axis in features.axes])
     with at_work(engine) as given:
         runner = given if release.on_disk else local_engine(given)
-        found = runner.sum(partial(_sums, release, features, blocks), list(release.handles()))
+        found = runner.sum(partial(_sums, release, features, blocks, repeated), list(release.handles()))
     assert found is not None
-    rows, first, second = found
+    rows, first, second, again = found
     mean = first / rows
     persons = float(release.mechanism.schema.rows_per_person)
-    return Targets(mean, (second / rows - np.outer(mean, mean)) / rows * persons)
+    cov = (second / rows - np.outer(mean, mean)) / rows * persons
+    return Targets(mean, cov, None if repeated is None else again / repeated.sum(axis=0, dtype=float)[:, None])
 
 
 def used_blocks(release: Release, names: list[str]) -> tuple[Block, ...]:
@@ -55,7 +73,13 @@ def used_blocks(release: Release, names: list[str]) -> tuple[Block, ...]:
     return tuple(block.part(set(names) & set(block.columns)) for block in found)
 
 
-def _sums(release: Release, features: Features, blocks: tuple[Block, ...], handle: Handle) -> tuple[Any, ...]:
+def _sums(
+    release: Release,
+    features: Features,
+    blocks: tuple[Block, ...],
+    repeated: NDArray[np.uint8] | None,
+    handle: Handle,
+) -> tuple[Any, ...]:
     table = read_table(release.read(handle), release.mechanism.schema, released=True)
     terms, lot = features.terms(), max(64, LARGEST // features.size)
     parts = []
@@ -69,7 +93,9 @@ def _sums(release: Release, features: Features, blocks: tuple[Block, ...], handl
         for j, axis in enumerate(features.axes):
             if axis.lattice is None:
                 psi *= features.functions[j].table[axis.code(public[axis.name])][:, features.at[:, j]]
-        parts.append((len(psi), psi.sum(axis=0), psi.T @ psi))
+        first = handle.first + start
+        weights = np.zeros((len(psi), 0)) if repeated is None else repeated[first : first + len(psi)].astype(float)
+        parts.append((len(psi), psi.sum(axis=0), psi.T @ psi, weights.T @ psi))
     found = add_up(iter(parts))
     assert found is not None
     return found

@@ -93,25 +93,25 @@ class Tilt:
         matrix[at[:, columns[0]], at[:, columns[1]]] = tilt
         return np.asarray(tables[0] @ matrix @ tables[1].T).ravel()
 
-    def weights(self, tilt: Array) -> tuple[Array, float]:
+    def weights(self, tilt: Array, base: Array | None = None) -> tuple[Array, float]:
         """Return the tilted weights, which add up to 1, and log Z."""
         log = self.log_weights(tilt)
         top = float(log.max())
-        new = self.points.weight * np.exp(log - top)
+        new = (self.points.weight if base is None else base) * np.exp(log - top)
         total = float(new.sum())
         return new / total, top + float(np.log(total))
 
-    def solve(self, target: Array, close: float, start: Array | None = None) -> tuple[Array, Array]:
-        """Return λ and the tilted weights for target means."""
+    def solve(self, target: Array, close: float, base: Array | None = None) -> tuple[Array, Array]:
+        """Return λ and the tilted weights for target means, of the points' own weights or of others."""
         from scipy.linalg import cho_factor, cho_solve
 
-        tilt = np.zeros(self.features.size) if start is None else start
+        tilt = np.zeros(self.features.size)
         factor, refreshed = self._hessian, 0
 
         def value(at: Array, log_total: float) -> float:
             return log_total - float(at @ target) + float(at @ self.penalty @ at) / 2
 
-        weight, total = self.weights(tilt)
+        weight, total = self.weights(tilt, base)
         now = value(tilt, total)
         for _ in range(STEPS):
             slope = self.means(weight) - target + self.penalty @ tilt
@@ -121,7 +121,7 @@ class Tilt:
                 break
             length = 1.0
             while True:
-                new, total = self.weights(tilt + length * move)
+                new, total = self.weights(tilt + length * move, base)
                 then = value(tilt + length * move, total)
                 if then < now or length < 1e-3:
                     break

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.people.features import make_features
-from versadp.people.law import Counted, Law, columns_of, likeliest, margins_of
+from versadp.people.law import Counted, Law, columns_of, even, likeliest
 from versadp.people.likelihood import make_channel
 from versadp.people.targets import estimate
 from versadp.people.tilt import Points, systematic, tilted
@@ -39,20 +39,22 @@ def estimate_wide_law(
     axes: Sequence[Axis],
     rng: np.random.Generator,
     engine: str | Engine = "auto",
+    *,
     tell: Callable[[float], None] = lambda _: None,
 ) -> Law:
     """Return the law of the people of a release with many columns."""
     blocks = [block.columns for block in release.mechanism.blocks]
     columns = columns_of(release, axes, engine)
-    margins = margins_of(axes, blocks, [Counted.of(column[:, None]) for column in columns.T], rng)
-    pairs, steps = list(combinations(range(len(axes)), 2)), []
+    margins = [
+        likeliest(make_channel([axis], blocks), Counted.of(columns[:, [j]]), even(axis), rng)[0]
+        for j, axis in enumerate(axes)
+    ]
+    pairs = list(combinations(range(len(axes)), 2))
     laws: dict[tuple[int, int], Array] = {}
     for k, (i, j) in enumerate(pairs):
         channel = make_channel([axes[i], axes[j]], blocks)
         start = margins[i][:, None] * margins[j]
-        law, count = likeliest(channel, Counted.of(columns[:, [i, j]]), start, rng)
-        laws[i, j] = law
-        steps.append(count)
+        laws[i, j], _ = likeliest(channel, Counted.of(columns[:, [i, j]]), start, rng)
         tell(0.1 + 0.6 * (k + 1) / len(pairs))
     at = _drawn_from_tree(laws, margins, rng)
     points = Points(at, np.full(len(at), 1 / len(at)))
@@ -60,7 +62,7 @@ def estimate_wide_law(
     targets = estimate(release, features, engine)
     tilt, weight = tilted(points, features, targets)
     tell(1.0)
-    return Law(tuple(axes), Points(at, weight), features, targets, round(float(np.mean(steps))), tilt)
+    return Law(tuple(axes), Points(at, weight), features, targets, tilt)
 
 
 def tree(laws: dict[tuple[int, int], Array], columns: int) -> list[tuple[int, int]]:
