@@ -168,6 +168,11 @@ class Block(ABC):
         """Columns of which whole numbers are released, as dates need; none unless a block says so."""
         return ()
 
+    @property
+    def spaced(self) -> tuple[str, ...]:
+        """Columns whose spacing is not linear and is served; none unless a block says so."""
+        return ()
+
     # release --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -281,6 +286,11 @@ class Block(ABC):
     @abstractmethod
     def point_count(self, how: How) -> int:
         """Return how many points a record has at most."""
+
+    @property
+    def even(self) -> Block:
+        """The block on the scale on which its lattices are even, as an analysis undoes it; values are on it too."""
+        return self
 
     def part(self, columns: Collection[str]) -> Block:  # noqa: ARG002 - for blocks to override
         """Return the noise of some of the columns alone, for models of no others, if those tell nothing of it."""

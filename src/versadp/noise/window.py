@@ -48,10 +48,12 @@ from versadp.noise import window_inverse as inverse
 from versadp.noise.block import Blanket, Block, Spec
 from versadp.noise.cost import EVEN, missing_inflation, window_decoders, window_median, window_states
 from versadp.noise.lattice import Lattice
+from versadp.noise.scale import Scale
 from versadp.noise.window_design import mean_variance
 from versadp.noise.window_law import WORDS, kept_words, worst_ratio
 from versadp.noise.window_sizes import WHOLE_WINDOW, window_sizes
 from versadp.schema import Bounded, Categorical
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -144,6 +146,7 @@ class Window(Spec):
             delta,
             nulls=tuple(nulls[name] for name in columns),
             unseen=tuple(missing.get(name, int(nulls[name] is True)) for name in columns),
+            spacing=tuple(getattr(column, "spacing", LINEAR) for column in columns.values()),
         )
 
 
@@ -173,6 +176,9 @@ class WindowBlock(Block):
         How many of 2^64 words keep a record; of a part of a window that is the whole's, else it follows from epsilon.
     unseen : tuple of int
         How many outputs show a missing value of each column; by default as many as its window has.
+    spacing : tuple of str
+        On which scale each column's lattice is even (`scale.py`); by default in its values. What of a block asks for an
+        even lattice, its tables above all, is that of `even`.
 
     Examples
     --------
@@ -191,13 +197,16 @@ class WindowBlock(Block):
     nulls: tuple[Nullable, ...] = ()
     coin: int | None = None
     unseen: tuple[int, ...] = ()
+    spacing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "spacing", self.spacing or (LINEAR,) * len(self.columns))
         object.__setattr__(self, "nulls", self.nulls or (False,) * len(self.columns))
         hidden = zip(self.window, self.nulls, strict=True)
         object.__setattr__(self, "unseen", self.unseen or tuple(w if null is True else 0 for w, null in hidden))
         if max(self.outputs) > MOST:
             raise ParameterError("a lattice has at most 2^31 - 1 outputs", hint="fewer cells, or a narrower window")
+        assert self.scales is not None  # which refuses what cannot be spaced
         with np.errstate(over="ignore"):
             ends = np.abs(np.array(self.bounds)).sum(axis=1) + 2 * np.array(self.outputs) * self.step
         if not np.isfinite(ends).all():
@@ -214,6 +223,25 @@ class WindowBlock(Block):
         missing = {self.columns[j]: self.unseen[j] for j in numbers if self.nulls[j] is True}
         shared = any(places < window[name] for name, places in missing.items())
         return Window(self.epsilon, cells or None, window or None, self.delta, missing if shared else WHOLE_WINDOW)
+
+    @cached_property
+    def scales(self) -> dict[int, Scale]:
+        """The scales of columns whose lattice is not even in their values, by the number of the column."""
+        every = enumerate(zip(self.spacing, self.bounds, self.last, self.window, strict=True))
+        return {j: Scale(spacing, *ends, m, w) for j, (spacing, ends, m, w) in every if spacing != LINEAR}
+
+    @property
+    def spaced(self) -> tuple[str, ...]:
+        """Columns whose lattice is not even in their values."""
+        return tuple(self.columns[j] for j in self.scales)
+
+    @cached_property
+    def even(self) -> WindowBlock:
+        """The block with each column on the scale on which its lattice is even."""
+        if not self.scales:
+            return self
+        every = enumerate(self.bounds)
+        return replace(self, bounds=tuple(self.scales[j].ends if j in self.scales else b for j, b in every), spacing=())
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
@@ -254,7 +282,7 @@ class WindowBlock(Block):
         return tuple(
             name
             for name, (low, _), step, w in zip(self.columns, self.bounds, self.step, self.window, strict=True)
-            if low % 1 == step % 1 == (w - 1) * step / 2 % 1 == 0
+            if low % 1 == step % 1 == (w - 1) * step / 2 % 1 == 0 and self.spacing[self.columns.index(name)] == LINEAR
         )
 
     @cached_property
@@ -272,8 +300,10 @@ class WindowBlock(Block):
 
     @cached_property
     def step(self) -> Array:
-        """Distance of lattice points in each column's own units."""
-        return np.array([(high - low) / max(m, 1) for (low, high), m in zip(self.bounds, self.last, strict=True)])
+        """Distance of lattice points in each column's own units; 1 where that is not the same everywhere."""
+        out = np.array([(high - low) / max(m, 1) for (low, high), m in zip(self.bounds, self.last, strict=True)])
+        out[list(self.scales)] = 1.0
+        return out
 
     @property
     def words(self) -> int:
@@ -288,19 +318,27 @@ class WindowBlock(Block):
     def reach(self) -> dict[str, float]:
         """Return how far from the truth a kept number may be: half its window, in its own units."""
         half = (np.array(self.window) - 1) / 2 * self.step
-        return {n: float(h) for n, h, flag in zip(self.columns, half, self.category, strict=True) if not flag}
+        every = enumerate(zip(self.columns, half, self.category, strict=True))
+        return {name: float(h) for j, (name, h, flag) in every if not flag and j not in self.scales}
+
+    def factors(self) -> dict[str, float]:
+        """Return by how many times a kept number, plus one, may be off, where its lattice is even in logarithms."""
+        return {self.columns[j]: scale.factor for j, scale in self.scales.items()}
 
     # release --------------------------------------------------------------------------------------------------------
 
     @cached_property
     def lower(self) -> Array:
-        """Lower bound of each column, (columns, 1)."""
-        return np.array([low for low, _ in self.bounds])[:, None]
+        """The first lattice point of each column, (columns, 1): its lower bound, or 0 where points are counted."""
+        return np.array([0.0 if j in self.scales else low for j, (low, _) in enumerate(self.bounds)])[:, None]
 
     def to_content(self, values: Array) -> None:
         """Clamp values to their bounds and count lattice steps from the lower one, in place."""
         unknown = np.isnan(values) if self.nullable else None
-        np.clip(values, self.lower, np.array([high for _, high in self.bounds])[:, None], out=values)
+        low, high = (np.array(ends)[:, None] for ends in zip(*self.bounds, strict=True))
+        np.clip(values, low, high, out=values)
+        for j, scale in self.scales.items():
+            values[j] = scale.points(values[j])
         values -= self.lower
         values /= self.step[:, None]
         np.rint(values, out=values)
@@ -341,12 +379,17 @@ class WindowBlock(Block):
         content -= (np.array(self.window)[:, None] - 1) / 2
         content *= self.step[:, None]
         content += self.lower
+        for j, scale in self.scales.items():
+            content[j] = scale.values(np.clip(content[j], -scale.window / 2, scale.last + scale.window / 2))
         if unknown is not None:
             content[unknown] = np.nan
 
     def exact_places(self, values: Array) -> Array:
         """Return where values stand on the lattice of outputs; whole numbers, of values that were released."""
-        return np.asarray((values - self.lower) / self.step[:, None] + (np.array(self.window)[:, None] - 1) / 2)
+        points = (values - self.lower) / self.step[:, None]
+        for j, scale in self.scales.items():
+            points[j] = scale.places(values[j])
+        return np.asarray(points + (np.array(self.window)[:, None] - 1) / 2)
 
     def places(self, values: Array) -> Array:
         """Return the outputs that released values stand for; NaN for what is missing."""
@@ -366,6 +409,7 @@ class WindowBlock(Block):
         again = places.copy()
         self.to_values(again)
         slack = 1e-6 * self.step[:, None] + 4 * np.spacing(np.abs(released))
+        slack[list(self.scales)] = 0.0  # which are looked up
         wrong = (np.abs(again - released) > slack) | (places < 0) | (places >= ends[:, None])
         for name, count in zip(self.columns, wrong.sum(axis=1), strict=True):
             if count:
@@ -438,6 +482,7 @@ class WindowBlock(Block):
         """Return what the statement says: above all, that a kept record shows the truth up to its window."""
         count = "" if rows is None else f" (about {self.keep * rows:,.0f} of {rows:,})"
         within = {name: f"within ±{brief(far, 3)}" for name, far in self.reach().items() if far}
+        within |= {name: f"within a factor of {brief(far, 3)}" for name, far in self.factors().items()}
         shown = [
             f"{name} {within.get(name, 'as it is')}" + _also_missing(s, w)
             for name, s, w in zip(self.columns, self.unseen, self.window, strict=True)
@@ -454,7 +499,8 @@ class WindowBlock(Block):
         facts = {f"{together}: shown up to a window": f"{100 * self.keep:.3g}%"}
         if rows is not None:
             facts[f"{together}: ... of {rows:,}"] = f"about {self.keep * rows:,.0f}"
-        return facts | {f"{name}: window": f"±{brief(reach)}" for name, reach in self.reach().items()}
+        facts |= {f"{name}: window": f"±{brief(reach)}" for name, reach in self.reach().items()}
+        return facts | {f"{name}: window": f"a factor of {brief(far)}" for name, far in self.factors().items()}
 
     def inflation(self) -> dict[str, float]:
         """Return the variance inflation of each mean, or of a level's share, values spread evenly."""
@@ -475,7 +521,7 @@ class WindowBlock(Block):
 
     def states(self) -> tuple[State, ...] | None:
         """Return the two states of its coin, where no category shares it and nothing may be missing."""
-        if not self._is_even or any(self.category):
+        if not self._is_even or any(self.category) or self.scales:
             return None
         last, window = (np.array(each, dtype=float) for each in (self.last, self.window))
         return window_states(self.keep, last, window, self.step * last)
@@ -496,7 +542,8 @@ class WindowBlock(Block):
 
     def figures(self) -> dict[str, Any]:
         """Return the probability that a record shows the truth up to its window, and half the window."""
-        return {"kept": self.keep, "epsilon": self.epsilon, "shown within": self.reach()}
+        figures = {"kept": self.keep, "epsilon": self.epsilon, "shown within": self.reach()}
+        return figures | ({"shown within a factor of": self.factors()} if self.scales else {})
 
     # inverse --------------------------------------------------------------------------------------------------------
 
@@ -517,9 +564,9 @@ class WindowBlock(Block):
         return self.kept > 0 and not self.nullable
 
     def lattice(self, column: str) -> Lattice | None:
-        """Return the column's lattice and window, with the coin of the block."""
+        """Return the column's lattice and window, with the coin of the block; None if it is not even in values."""
         j = self.columns.index(column)
-        if not self.kept:
+        if not self.kept or j in self.scales:
             return None
         m, w = self.last[j], self.window[j]
         return Lattice(self.bounds[j][0], float(self.step[j]), m, w, self.keep, self.unseen[j])
@@ -534,11 +581,13 @@ class WindowBlock(Block):
             raise ParameterError("a window that keeps nothing tells nothing and cannot be corrected")
         return inverse.points(self, released, rng, how)
 
-    def bins(self, column: str) -> Bins:
-        """Return a bin for each output, or for several where they are very many."""
+    def bins(self, column: str) -> Bins | None:
+        """Return a bin for each output, or for several where they are very many; None if they are not even."""
         from versadp.noise.distribution_function import MOST, WINDOWED, Bins
 
         j = self.columns.index(column)
+        if j in self.scales:
+            return None
         most = MOST if self.window[j] == 1 else WINDOWED
         outputs, step = self.last[j] + self.window[j], float(self.step[j])
         low = self.bounds[j][0] - self.window[j] / 2 * step
@@ -551,15 +600,19 @@ class WindowBlock(Block):
         lattice = self.lattice(column)
         if lattice is None or lattice.window > 1 or lattice.shown + lattice.unseen > MOST:
             return None
-        below = (self.bins(column).middles[:, None] <= t).astype(float)
+        bins = self.bins(column)
+        assert bins is not None
+        below = (bins.middles[:, None] <= t).astype(float)
         psi = lattice.corrected(below, lattice.even)
         return psi if lattice.unseen else np.append(psi, np.zeros((1, t.size)), axis=0)
 
     # likelihood -----------------------------------------------------------------------------------------------------
 
-    def cells(self, column: str, declared: Column, most: int) -> Array:  # noqa: ARG002 - the lattice says it
+    def cells(self, column: str, declared: Column, most: int) -> Array | None:  # noqa: ARG002 - the lattice says it
         """Return the lattice, neighbouring points together where they are too many; ends lie between points."""
         j = self.columns.index(column)
+        if j in self.scales:
+            return None
         count = self.last[j] + 1
         ends = np.rint(np.linspace(0, count, min(most, count) + 1)) - 0.5
         ends = self.bounds[j][0] + self.step[j] * ends

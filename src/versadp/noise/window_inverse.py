@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.noise.points import Points, product
+from versadp.schema.spacing import from_even, to_even
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +37,8 @@ def point_count(block: WindowBlock, how: How) -> int:
 
 def points(block: WindowBlock, released: Array, rng: np.random.Generator, how: How) -> Points:
     """Return g at the released record, over kappa, and at outputs drawn at random, which share `1 - 1/kappa`."""
+    if block.scales:
+        return _on_values(block, points(block.even, _on_even(block, released), rng, how))
     if _are_few(block, how):
         return _every_output(block, released)
     n = released.shape[1]
@@ -52,6 +55,21 @@ def points(block: WindowBlock, released: Array, rng: np.random.Generator, how: H
     for j in np.flatnonzero(unseen.any(axis=1)):
         joined.columns[block.columns[j]][unseen[j, record]] = np.nan
     return Points(record, joined.columns, joined.weight)
+
+
+def _on_even(block: WindowBlock, released: Array) -> Array:
+    """Return released values on the scale on which lattices are even."""
+    out = released.copy()
+    for j, scale in block.scales.items():
+        out[j] = to_even(scale.spacing, released[j])
+    return out
+
+
+def _on_values(block: WindowBlock, found: Points) -> Points:
+    """Return points on the columns' own scale."""
+    own = {block.columns[j]: scale for j, scale in block.scales.items()}
+    columns = {n: from_even(own[n].spacing, x) if n in own else x for n, x in found.columns.items()}
+    return Points(found.record, columns, found.weight)
 
 
 def _are_few(block: WindowBlock, how: How) -> bool:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import ParameterError
+from versadp.noise.scale import FEWEST_POINTS, MOST_BY_RULE
 from versadp.noise.window_design import Size, best_share, best_window
 from versadp.schema import Bounded, Dates
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -53,14 +55,16 @@ def window_sizes(
     if numbers and (cells is None or window is None):
         c = best_window(size, epsilon, delta, shared=spec.missing != WHOLE_WINDOW)
         fine = max(1, round(FINE / c))
-        cells = cells or {name: column.steps or fine for name, column in numbers.items()}
+        spaced = min(max(fine, FEWEST_POINTS), MOST_BY_RULE)
+        rule = {name: fine if column.spacing == LINEAR else spaced for name, column in numbers.items()}
+        cells = cells or {name: column.steps or rule[name] for name, column in numbers.items()}
         window = window or {name: _points(c * cells[name], column) for name, column in numbers.items()}
     cells, window = cells or {}, window or {}
     for name, column in numbers.items():
         if isinstance(column, Dates):
             _refuse_beyond(name, column, (window[name] - 1) / 2 * column.width / cells[name])
-    rule = partial(best_share, size, epsilon, delta)
-    return cells, window, _missing_places(spec.missing, hiding, cells, window, rule)
+    share = partial(best_share, size, epsilon, delta)
+    return cells, window, _missing_places(spec.missing, hiding, cells, window, share)
 
 
 def _refuse_beyond(name: str, column: Dates, reach: float) -> None:

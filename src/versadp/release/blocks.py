@@ -9,6 +9,7 @@ from versadp.errors import ParameterError
 from versadp.noise import Block, Response, Spec, ZeroInflated
 from versadp.noise.settings import each_column
 from versadp.schema import Dates
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from versadp.schema import Schema
@@ -57,13 +58,18 @@ def put_on(schema: Schema, noise: Any) -> tuple[Block, ...]:
 
 
 def _refuse_unserved(schema: Schema, block: Block) -> None:
-    """Refuse what a block would let pass: missing values that it does not hide, days that are no days."""
+    """Refuse what a block would let pass: missing values that it does not hide, spacings, days that are no days."""
     for name in block.columns:
         column = schema.columns[name]
         if getattr(column, "nullable", False) and name not in block.nullable:
             raise ParameterError(
                 f"{block.spec.name} noise does not serve column {name!r}, whose values may be missing",
                 hint="use noise.Window, or noise.Response for a category",
+            )
+        if getattr(column, "spacing", LINEAR) != LINEAR and name not in block.spaced:
+            raise ParameterError(
+                f"{block.spec.name} noise does not serve column {name!r}, which has a spacing",
+                hint="use noise.Window, or leave out the spacing",
             )
         if isinstance(column, Dates) and name not in block.whole:
             raise ParameterError(

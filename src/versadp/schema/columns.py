@@ -9,6 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 from versadp.errors import SchemaError, near
+from versadp.schema.spacing import LINEAR, check_spacing, even_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,9 @@ class Bounded:
         the column's own guarantee. With "public" it is released as it is, and protected by nothing.
     declared : tuple of float, optional
         The wider bounds that people promised, where `lower` and `upper` were learnt inside them (`fit_bounds`).
+    spacing : str
+        "log1p": noise is added to `log(1 + x)`, so that it is relative to values that are spread over several powers
+        of ten, as incomes are. What is released, and what formulas name, is x as ever (`docs/guides/spacing.md`).
 
     Examples
     --------
@@ -46,6 +50,8 @@ class Bounded:
     Bounded(lower=0.0, upper=500000.0, nullable=True)
     >>> Bounded(3_000, 98_000, declared=(0, 5e5)).to_dict()
     {'type': 'bounded', 'lower': 0.0, 'upper': 500000.0, 'effective': [3000.0, 98000.0]}
+    >>> Bounded(0, 5e5, spacing="log1p").even_bounds
+    (0.0, 13.122365377402328)
     """
 
     lower: float
@@ -53,6 +59,7 @@ class Bounded:
     step: float | None = None
     nullable: Nullable = False
     declared: Any = None
+    spacing: str = LINEAR
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -79,6 +86,7 @@ class Bounded:
                 raise SchemaError("step must divide the width upper - lower", hint="e.g. Bounded(18, 90, step=1)")
             object.__setattr__(self, "step", step)
         _check_nullable(self.nullable)
+        check_spacing(self.spacing, step=self.step is not None)
         if self.declared is not None:
             self._check_declared()
 
@@ -101,6 +109,11 @@ class Bounded:
     def width(self) -> float:
         """Upper minus lower."""
         return self.upper - self.lower
+
+    @property
+    def even_bounds(self) -> tuple[float, float]:
+        """The bounds on the scale on which noise is even (`spacing.py`)."""
+        return even_number(self.spacing, self.lower), even_number(self.spacing, self.upper)
 
     @property
     def steps(self) -> int | None:
@@ -313,7 +326,7 @@ class Omitted:
 
 Column = Bounded | Categorical | Public
 _FIELDS: dict[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = {  # needed, and allowed beside
-    "bounded": (Bounded, ("lower", "upper"), ("step", "nullable", "effective")),
+    "bounded": (Bounded, ("lower", "upper"), ("step", "nullable", "effective", "spacing")),
     "dates": (Dates, ("lower", "upper"), ("nullable", "effective")),
     "categorical": (Categorical, ("levels",), ("nullable", "merged")),
     "public": (Public, (), ()),
@@ -355,7 +368,7 @@ def _check_nullable(value: object) -> None:
 def _given(column: Bounded | Categorical) -> dict[str, Any]:
     """Return what a column declares, without what is left at its default."""
     values = {field.name: getattr(column, field.name) for field in fields(column)}
-    return {name: value for name, value in values.items() if value is not None and value is not False and value != ()}
+    return {name: value for name, value in values.items() if value not in (None, (), LINEAR) and value is not False}
 
 
 def _shown(column: Bounded | Categorical) -> str:

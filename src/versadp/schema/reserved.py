@@ -11,10 +11,9 @@ from typing import Any
 from versadp.errors import SchemaError
 
 COLUMNS: dict[str, dict[str, Any]] = {
-    "bounded": {"spacing": "linear"},
     "public": {"lower": None, "upper": None, "levels": None},
 }
-SINCE_4 = {"effective", "merged"}  # fields of columns that came with version 4
+SINCE_4 = {"effective", "merged", "spacing"}  # fields of columns that came with version 4
 
 
 def without_reserved(data: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -216,7 +217,7 @@ class Schema:
                 "these bounds were learnt from records, and what that cost stays said", hint="use the schema as it is"
             )
         narrow = {
-            name: Bounded(c.lower, c.upper, c.step, c.nullable)
+            name: Bounded(c.lower, c.upper, c.step, c.nullable, spacing=c.spacing)
             if type(c) is Bounded
             else Dates(*c.ends, nullable=c.nullable)
             if isinstance(c, Dates)
@@ -352,7 +353,7 @@ def _widest(column: Column) -> Column:
     if isinstance(column, Dates):
         return Dates(*column.declared, nullable=column.nullable)
     low, high = column.declared
-    return Bounded(low, high, column.step, column.nullable)
+    return replace(column, lower=low, upper=high, declared=None)
 
 
 def _tables(name: str, entry: Mapping[str, Any]) -> list[str]:
