@@ -270,7 +270,7 @@ def test_reserved_fields_are_read_at_their_neutral_value_only():
     ):
         data = json.loads(MECH.to_json())
         data["schema"]["columns"][place] |= change
-        with pytest.raises(vdp.errors.SchemaError, match="newer versadp"):
+        with pytest.raises(vdp.errors.SchemaError, match=r"newer versadp|no spacing"):
             vdp.Mechanism.from_dict(data)
 
 

@@ -70,6 +70,7 @@ _ASSUMED = (
 )
 @click.option("--coverage", type=float, help="With --fit-bounds: share of values inside the bounds. [default: 0.99]")
 @click.option("--share", type=float, help="With --fit-bounds: share of the target that is spent on it. [default: 0.05]")
+@click.option("--spacing", is_flag=True, help="With --fit-bounds: noise that is even in log(1 + x), where it serves.")
 @click.option("--shuffled", type=int, help="Meet the target by a shuffled release of at least so many records.")
 @click.option(
     "--totals/--no-totals",
@@ -208,6 +209,7 @@ def _planned(schema: vdp.Schema, options: dict[str, Any]) -> vdp.Schema:
     given = {name: options[name] for name in ("share", "coverage") if options[name] is not None}
     target = {name: options[name] for name in ("epsilon", "delta", "unit")}
     pure = not laplace and options["shuffled"] is None
+    given["spacing"] = options["spacing"] and not laplace
     planned: vdp.Schema = vdp.fit_bounds(None, schema, **target, **given, pure=pure)
     return planned
 
@@ -221,8 +223,10 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
             "give a target or the noise, one of them",
             hint="--epsilon 4, perhaps with --delta 0.05, or --scale 0.5 --exact-rate 0.05",
         )
-    if not options["fit_bounds"] and (options["coverage"], options["share"]) != (None, None):
-        raise vdp.errors.ParameterError("--coverage and --share are about --fit-bounds", hint="give --fit-bounds too")
+    if not options["fit_bounds"] and (options["coverage"], options["share"], options["spacing"]) != (None, None, False):
+        raise vdp.errors.ParameterError(
+            "--coverage, --share and --spacing are about --fit-bounds", hint="give --fit-bounds too"
+        )
     if epsilon is None:
         if options["fit_bounds"]:
             raise vdp.errors.ParameterError("--fit-bounds spends a share of a target", hint="give --epsilon")

@@ -278,7 +278,7 @@ def as_linear(model: IndexModel, units: Units) -> tuple[LinearModel, Units] | No
     """Return a model as a linear one, and its units, if it is: the mean of a column has an intercept alone."""
     if isinstance(model, LinearModel):
         return model, units
-    if isinstance(model, RecordModel) and isinstance(model.of, str):
+    if isinstance(model, RecordModel) and isinstance(model.of, str) and model.of not in units.spaced:
         own = replace(units, centre=np.zeros(units.dim), unit=np.ones(units.dim))
         return LinearModel(model.loss, np.array([-1]), units.names.index(model.of)), own
     return None

@@ -22,6 +22,7 @@ from versadp.correction.model import FormulaModel, finite, levels_at
 from versadp.formula.design import PUBLIC
 from versadp.formula.terms import product_matrix, split_by_columns
 from versadp.noise.terms import SeparableTerms, can_undo
+from versadp.schema.spacing import from_even
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,7 +125,8 @@ class Separable(SingleForm):
     def _at(self, name: str, values: Array) -> dict[str, Any]:
         """Return a column at values of its lattice, a category as its levels."""
         if name not in self.model.design.private:
-            return {name: values}
+            j = self.units.names.index(name)
+            return {name: from_even(self.units.spacing[j], values) if self.units.spacing else values}
         j, z = self.units.names.index(name), np.zeros((values.size, self.units.dim))
         z[:, j] = (values - self.units.centre[j]) / self.units.unit[j]
         return levels_at(z, self.units, {name: self.model.design.levels[name]})

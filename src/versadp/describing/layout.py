@@ -5,12 +5,13 @@
     number, public      moments, and a random sample of its values
     other columns       counts of values, if they are few
 
-A number is *loose* if values of it may be missing, and *firm* otherwise.
+A number is *loose* if values of it may be missing, or its noise is even in a function of it (`schema/spacing.py`), and
+*firm* otherwise. Quantiles are worked out in that function, moments in the column's own units.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ import numpy as np
 
 from versadp.fitting.source import is_number, numbers_of
 from versadp.noise.cases import whole
+from versadp.noise.terms import SeparableTerms
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Categorical, Dates
+from versadp.schema.spacing import LINEAR, from_even, to_even
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -61,13 +64,14 @@ class Layout:
     places: dict[str, tuple[float, float]]
     rows: int
     learnt: LearntBounds | None = None
+    _tables: dict[tuple[str, ...], tuple[Block, SeparableTerms]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, release: Release, chosen: Collection[str] | None = None) -> Layout:
         """Return the layout of a release: by its schema, and the types and first values of its public columns."""
         mechanism = release.mechanism
         columns = {name: each for name, each in mechanism.schema.columns.items() if chosen is None or name in chosen}
-        blocks = {name: block for block in mechanism.blocks for name in block.columns}
+        blocks = {name: block.even for block in mechanism.blocks for name in block.columns}
         public = [name for name in columns if name not in blocks and is_number(release.types.field(name).type)]
         places = dict.fromkeys(public, (0.0, 1.0))
         if public and len(release):
@@ -113,22 +117,48 @@ class Layout:
             name
             for name in self.columns
             if name in self.places
-            or (name in self.noisy and not self.loose_block(name) and self.products(name) is not None)
+            or (name in self.noisy and not self.is_loose(name) and self.products(name) is not None)
         )
 
     @cached_property
     def loose(self) -> tuple[str, ...]:
-        """Numeric columns with missing values, and with corrected products."""
-        return tuple(name for name in self.noisy if self.loose_block(name) and whole(self.alone(name)) is not None)
+        """Numeric columns with missing values or a spacing, and with corrected products."""
+        return tuple(name for name in self.noisy if self.is_loose(name) and whole(self.alone(name)) is not None)
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """All numeric columns with moments, in the order of the schema."""
         return tuple(name for name in self.columns if name in {*self.firm, *self.loose})
 
-    def loose_block(self, name: str) -> bool:
-        """Return True if values of a noisy number may be missing."""
-        return name in self.blocks[name].nullable
+    def is_loose(self, name: str) -> bool:
+        """Return True if values of a noisy number may be missing, or it has a spacing."""
+        return name in self.blocks[name].nullable or self.is_spaced(name)
+
+    def is_spaced(self, name: str) -> bool:
+        """Return True if the noise of a column is even in a function of it."""
+        return getattr(self.columns.get(name), "spacing", LINEAR) != LINEAR
+
+    def tabled(self, *names: str) -> tuple[Block, SeparableTerms]:
+        """Return the block of some of its numbers alone, and moments of these as functions of single columns.
+
+        The terms are 1, x and x² of one; 1, x, y, x², y² and xy of two; around the middles of bounds and in widths.
+        """
+        if names not in self._tables:
+            part = self.alone(*names)
+            functions = {name: self._powers(part, name) for name in names}
+            both = ([0, 1, 2],) if len(names) == 1 else ([0, 1, 0, 2, 0, 1], [0, 0, 1, 0, 2, 1])
+            at = {name: np.array(own) for name, own in zip(names, both, strict=True)}
+            self._tables[names] = part, SeparableTerms(functions, at)
+        return self._tables[names]
+
+    def _powers(self, part: Block, name: str) -> Array:
+        """Return the powers of a number at its lattice points, (points, 3)."""
+        lattice, column = part.lattice(name), self.columns[name]
+        assert lattice is not None
+        assert isinstance(column, Bounded)
+        centre, unit = self.place(name)
+        x = (from_even(column.spacing, lattice.values) - centre) / unit
+        return np.stack([np.ones_like(x), x, x * x], axis=1)
 
     def alone(self, *names: str) -> Block:
         """Return the block of some columns, without its other columns."""
@@ -144,7 +174,7 @@ class Layout:
         block = self.blocks[name]
         if not self.correlated:
             return block.part({name})
-        return block.part({other for other in block.columns if other in self.noisy and other not in block.nullable})
+        return block.part({other for other in block.columns if other in self.noisy and not self.is_loose(other)})
 
     def place(self, name: str) -> tuple[float, float]:
         """Return centre and unit of the sums of a number."""
@@ -155,9 +185,11 @@ class Layout:
         return (column.lower + column.upper) / 2, column.width
 
     def numbers_in(self, table: pa.Table, name: str) -> Array:
-        """Return a numeric column, dates as days, NaN for missing values."""
+        """Return a numeric column, dates as days, spaced ones in the function that is even, NaN for missing values."""
         declared, column = self.columns[name], table.column(name)
-        return from_dates(column, declared) if isinstance(declared, Dates) else numbers_of(column)
+        if isinstance(declared, Dates):
+            return from_dates(column, declared)
+        return to_even(getattr(declared, "spacing", LINEAR), numbers_of(column))
 
     def codes_in(self, table: pa.Table, name: str) -> NDArray[np.int64]:
         """Return the indices of the levels of a category; missing comes last."""

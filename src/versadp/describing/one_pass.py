@@ -219,6 +219,9 @@ class Lot:
 
     def _single(self, name: str) -> tuple[Array, Array, Array]:
         """Return the corrected indicator of a value, the value and its square."""
+        if self.layout.is_spaced(name):
+            there, value, square = self._tabled(name)
+            return there, value, square
         e = self.around(name)
         if name in self.layout.firm:
             j = self.layout.firm.index(name)
@@ -229,11 +232,20 @@ class Lot:
 
     def _joint(self, one: str, other: str) -> Array:
         """Return the statistics of a pair in one block."""
+        if self.layout.is_spaced(one) or self.layout.is_spaced(other):
+            return self._tabled(one, other)
         x, y = self.around(one), self.around(other)
         factor, weight, shift = self._cases(one, other)
         kept = factor * weight
         squares = kept * x * x + factor * shift[:, 0, 0], kept * y * y + factor * shift[:, 1, 1]
         return np.stack([factor, kept * x, kept * y, *squares, kept * x * y + factor * shift[:, 0, 1]])
+
+    def _tabled(self, *names: str) -> Array:
+        """Return corrected moments of one column, or of a pair, by tables over its outputs, (statistics, records)."""
+        block, terms = self.layout.tabled(*names)
+        found = block.undo(terms, np.stack([self.numbers[name] for name in block.columns]))
+        assert found is not None
+        return found.T
 
     def _cases(self, *names: str) -> tuple[Array, Array, Array]:
         """Return the factor, weight and shift of each record, by which of its values are missing."""

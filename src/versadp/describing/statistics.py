@@ -28,6 +28,7 @@ from versadp.noise.cases import cases
 from versadp.noise.selection_check import SELDOM, fewest_chance
 from versadp.release.bounds.wording import beyond, beyond_words
 from versadp.schema import Bounded, Categorical, Dates
+from versadp.schema.spacing import LINEAR, from_even, to_even
 
 if TYPE_CHECKING:
     from versadp.describing.cumulative import Cumulative
@@ -160,7 +161,7 @@ class Statistics:
         assert isinstance(declared, Bounded)
         nothing = dict.fromkeys(self.taus, NOTHING.within(declared.lower, declared.upper))
         block = self.layout.alone(name)
-        found = None if counts is None else cumulative(block, name, declared, counts)
+        found = None if counts is None else cumulative(block, name, declared.even, counts)
         if found is None or self.gathered.rows < 2:
             return nothing, ((f"{name}: no quantiles: {_why(block, name)}",) if found is None else ())
         return self._corrected_quantiles(name, declared, found, nothing)
@@ -170,8 +171,10 @@ class Statistics:
     ) -> tuple[dict[float, Estimate], tuple[str, ...]]:
         """Return quantiles by the corrected distribution function; none beyond the learnt share of people."""
         cells = 0 if found.cells is None or found.is_single else len(found.cells[0].T)
-        room = declared.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
-        out = {tau: self._quantile(found.curve(tau), declared, room) for tau in self.taus}
+        even = declared.even
+        room = even.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
+        each = {tau: self._quantile(found.curve(tau), even, room) for tau in self.taus}
+        out = {tau: _on_values(one, declared) for tau, one in each.items()}
         said = f"{name}: quantiles assume a uniform distribution within each of {cells} cells between the bounds"
         low, high = beyond(self.layout.learnt, name, declared)
         unknown = {tau: nothing[tau] for tau in self.taus if not low <= tau <= high}
@@ -186,16 +189,22 @@ class Statistics:
         return each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
 
     def _missing(self, name: str) -> Estimate | None:
-        if name not in self.layout.loose:
+        if name not in self.layout.loose or name not in self.layout.blocks[name].nullable:
             return None
         total, _ = self._groups[(name,)]
         rows = self.gathered.rows
-        found = cases(self.layout.alone(name), np.array([[self.layout.place(name)[0], np.nan]]))
+        found = cases(self.layout.alone(name), np.array([[self._middle(name), np.nan]]))
         assert found is not None
         which, every = found
         # contributions to the share of a record with a value and of one without
         ends = 1 - every[which[0]].factor, 1 - every[which[1]].factor
         return share_of(1 - total[0] / rows if rows else 0.0, rows, *ends, self.z)
+
+    def _middle(self, name: str) -> float:
+        """Return a value that a noisy number shows."""
+        declared = self.layout.columns[name]
+        assert isinstance(declared, Bounded)
+        return sum(declared.even_bounds) / 2
 
     def _levels(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
         declared, found = self.layout.columns[name], undo_levels(self.layout, name, self._counts[name])
@@ -231,11 +240,16 @@ class Statistics:
         if counts is None or not isinstance(declared, Bounded):
             return None
         # values are uniform in halves of cells, not in cells: bands at the ends of a density need that
-        found = histogram_of_counts(layout.alone(name), name, declared, counts, 2 * CELLS)
-        if found is None or found.share.size <= CELLS:
+        found = histogram_of_counts(layout.alone(name), name, declared.even, counts, 2 * CELLS)
+        if found is None:
             return found
-        told = found.joined(2).told(FEWEST_CELLS, MOST_ERROR)  # on a lattice, cells end half a step beyond the bounds
-        return replace(told, low=np.maximum(told.low, declared.lower), high=np.minimum(told.high, declared.upper))
+        if found.share.size > CELLS:
+            found = found.joined(2).told(FEWEST_CELLS, MOST_ERROR)
+        elif declared.spacing == LINEAR:
+            return found
+        low, high = (from_even(declared.spacing, ends) for ends in (found.low, found.high))
+        # on a lattice, cells end half a step beyond the bounds
+        return replace(found, low=np.maximum(low, declared.lower), high=np.minimum(high, declared.upper))
 
     def released(self, name: str, found: Histogram | None) -> Released | None:
         """Return the shares of the released values of a noisy column, from the counts of its outputs."""
@@ -247,9 +261,9 @@ class Statistics:
             return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / rows)
         assert isinstance(declared, Bounded)
         ends = (
-            np.linspace(declared.lower, declared.upper, CELLS + 1)
+            np.linspace(*declared.even_bounds, CELLS + 1)
             if found is None
-            else np.append(found.low, found.high[-1])
+            else to_even(declared.spacing, np.append(found.low, found.high[-1]))
         )
         bins = self.layout.bins[name].edges
         below = np.append(0.0, np.cumsum(counts[:-1]))
@@ -261,7 +275,17 @@ class Statistics:
         ends = np.concatenate(
             [ends[0] - width * np.arange(before, 0, -1), ends, ends[-1] + width * np.arange(1, after + 1)]
         )
-        return Released(ends, np.diff(np.interp(ends, bins, below)) / shown)
+        return Released(from_even(declared.spacing, ends), np.diff(np.interp(ends, bins, below)) / shown)
+
+
+def _on_values(found: Estimate, declared: Bounded) -> Estimate:
+    """Return an estimate of a function of a column as one of its values."""
+    if declared.spacing == LINEAR:
+        return found
+    value, error, low, high = found
+    around = from_even(declared.spacing, np.array([value - error, value + error]))
+    value, low, high = from_even(declared.spacing, np.array([value, low, high])).tolist()
+    return Estimate(value, float(np.ptp(around)) / 2, low, high).within(declared.lower, declared.upper)
 
 
 def _why(block: Any, name: str) -> str:

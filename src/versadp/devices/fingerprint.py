@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from versadp.errors import ParameterError
 from versadp.noise.words import check_key
 from versadp.release.path.device_words import check_context, text, u64
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
@@ -110,6 +111,11 @@ def check_served(mechanism: Mechanism) -> None:
         raise ParameterError(
             "device reports do not serve learnt bounds and merged levels",
             hint="make a schema with these bounds and levels as the declared ones",
+        )
+    if spaced := [name for name, column in schema.columns.items() if getattr(column, "spacing", LINEAR) != LINEAR]:
+        raise ParameterError(
+            f"device reports do not serve columns with a spacing: {', '.join(map(repr, spaced))}",
+            hint="leave out the spacing, or report a function of the value, as a column with its own bounds",
         )
     for name in schema.categorical:
         levels = getattr(schema.columns[name], "levels", ())

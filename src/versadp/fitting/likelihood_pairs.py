@@ -28,6 +28,7 @@ from versadp.likelihood import Likelihood, Lot
 from versadp.likelihood.support import Support, cells_of, make_support
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Categorical, Dates
+from versadp.schema.spacing import LINEAR, from_even, to_even
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,7 +73,7 @@ class Pairs:
         right = tuple(name for name in schema.columns if name in design.terms.columns and name in hidden)
         left = tuple(name for name in design.left.columns if name in hidden)
         used = {*right, *left}
-        blocks = tuple(block for block in release.mechanism.blocks if used & set(block.columns))
+        blocks = tuple(block.even for block in release.mechanism.blocks if used & set(block.columns))
         if not used:
             raise ParameterError("no noisy column is in the model", hint="method 'efficient' fits it plainly")
         if missing := [name for block in blocks for name in block.nullable if name in used]:
@@ -204,7 +205,7 @@ class Pairs:
             import pyarrow.compute as pc
 
             return numbers_of(pc.index_in(table.column(name), pa.array(list(column.levels))))
-        return numbers_of(table.column(name))
+        return to_even(getattr(column, "spacing", LINEAR), numbers_of(table.column(name)))
 
     def _moments(self) -> tuple[float, float]:
         """Return mean and standard deviation of the response, to start from; a private one's are its bounds'."""
@@ -241,7 +242,7 @@ def _response_ends(name: str, release: Release, blocks: tuple[Block, ...], law: 
     ends = np.concatenate([low[:1], (low[1:] + high[:-1]) / 2, high[-1:]])
     column = schema.columns[name]
     assert isinstance(column, Bounded)
-    return law.cells(ends, column.lower, column.step)
+    return law.cells(from_even(column.spacing, ends), column.lower, column.step)
 
 
 # public columns and the law of noisy ones -----------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def check_response(design: Design, loss: IndexLoss, schema: Schema, *, natural: 
     """
     column = schema.columns[schema.numeric[design.response]]
     assert isinstance(column, Bounded)
-    bounds = column.lower, column.upper
+    bounds = column.even_bounds
     if loss.classes is not None and natural:
         if column.steps != 1:
             raise ParameterError(

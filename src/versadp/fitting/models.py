@@ -28,7 +28,9 @@ from versadp.fitting.request import Request, incomplete, nullable_in
 from versadp.fitting.source import Reader, public_numbers
 from versadp.fitting.weight_groups import in_noise_units
 from versadp.formula.design import CODED, MIXED, PUBLIC, make_design
+from versadp.formula.expression import quote
 from versadp.schema import Categorical
+from versadp.schema.spacing import LINEAR, from_even
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from versadp.schema import Schema
 
     Array = NDArray[np.float64]
+
+ROUNDING = 1e-9  # of a column's width: what a value may be off by conversions
 
 
 def make_problem(
@@ -74,10 +78,21 @@ def make_problem(
             "a loss of an index needs a formula, and a loss of whole records takes none",
             hint='e.g. fit(release, "y ~ age", loss="logistic"), or fit(release, loss=Mean("age"))',
         )
-    problem = _of_records(request) if formula is None else _of_formula(request, formula)
+    if formula is None and _is_spaced_mean(request):  # whose terms are undone as those of a formula are
+        own = request._replace(loss=loss.base)
+        problem = replace(_of_formula(own, f"{quote(loss.of)} ~ 1"), names=loss.names(1))
+    else:
+        problem = _of_records(request) if formula is None else _of_formula(request, formula)
     if extend and free and problem.units.exact_rate is None:
         problem = replace(problem, extended=can_extend(problem.blocks))
     return problem if keeper is None else replace(problem, source=problem.source.kept(keeper))
+
+
+def _is_spaced_mean(request: Request) -> bool:
+    """Return True for the mean of a number that is worked on in a function of it."""
+    loss, columns = request.loss, request.schema.columns
+    own = getattr(columns.get(loss.of), "spacing", LINEAR) if isinstance(loss.of, str) else LINEAR
+    return own != LINEAR and loss.base is not None and bool(loss.base.quadratic)
 
 
 def can_extend(blocks: tuple[Block, ...]) -> bool:
@@ -147,6 +162,9 @@ def _quantile(loss: Any, units: Units) -> Question:
         return Question(loss.share)
     j = units.names.index(loss.of)
     low, high = (float(end[j]) for end in units.bounds)
+    if loss.of in units.spaced:
+        low, high = from_even(units.spacing[j], np.array([low, high])).tolist()
+        return Question(loss.share, (low, high), ROUNDING * (high - low))
     return Question(loss.share, (low, high), float(units.step[j]))
 
 

@@ -31,6 +31,7 @@ from versadp.estimation import Curve, Fit, Outcome
 from versadp.estimation.sizes import NUMBERS_AT_ONCE
 from versadp.estimation.thresholds import LEVELS
 from versadp.losses.pilot_line import Line
+from versadp.schema.spacing import LINEAR, from_even
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,8 +117,10 @@ def smoothed_quantile(problem: Problem, question: Question) -> Smoothed | None:
     lattice = block.lattice(model.of)
     if lattice is None or lattice.window == 1 or not lattice.is_small:
         return None
-    seen = _seen(problem, lattice, problem.units.names.index(model.of))
-    grid = np.linspace(*question.bounds, COARSE)
+    at = problem.units.names.index(model.of)
+    low, high = (float(end[at]) for end in problem.units.bounds)
+    grid = np.linspace(low, high, COARSE)
+    seen = _seen(problem, lattice, at)
     smoothing = _smoothing(seen, grid, question.tau)
     if smoothing.bandwidth:
         seen = seen.coarser(smoothing.bandwidth)
@@ -129,10 +132,20 @@ def smoothed_quantile(problem: Problem, question: Question) -> Smoothed | None:
         if not more.size:
             break
         curve = curve.joined(_curve(seen, more, smoothing, question.tau))
-    curve = curve.told()
+    own = problem.units.spacing[at] if problem.units.spacing else LINEAR
+    curve = _on_values(curve.told(), own)
     error = np.array([[curve.error_by(LEVELS[0]) ** 2]])
     found = Fit(np.array([curve.estimate]), error, Outcome.CONVERGED, seen.records, curve=curve)
-    return Smoothed(found, smoothing.said())
+    return Smoothed(found, smoothing.said(own))
+
+
+def _on_values(curve: Curve, spacing: str) -> Curve:
+    """Return a curve of a function of a column as one of its values."""
+    if spacing == LINEAR:
+        return curve
+    near = np.array([-1.0, 0.0, 1.0]) * curve.rounding
+    rounding = float(np.abs(np.diff(from_even(spacing, curve.estimate + near))).max())
+    return Curve(from_even(spacing, curve.at), curve.score, curve.error, rounding)
 
 
 def _seen(problem: Problem, lattice: Lattice, column: int) -> Seen:
@@ -156,12 +169,13 @@ class Smoothing(NamedTuple):
     bandwidth: float
     rough: bool = False
 
-    def said(self) -> dict[str, str]:
+    def said(self, spacing: str = LINEAR) -> dict[str, str]:
         """Return what the summary says of it."""
         if not self.bandwidth:
             return {}
         jumps = ", values pile up" if self.rough else ""
-        return {"distribution smoothed over": f"±{self.bandwidth:.3g}{jumps}"}
+        of = "" if spacing == LINEAR else f" of {spacing}"
+        return {"distribution smoothed over": f"±{self.bandwidth:.3g}{of}{jumps}"}
 
 
 def _curve(seen: Seen, t: Array, smoothing: Smoothing, tau: float) -> Curve:

@@ -12,6 +12,7 @@ from versadp.fitting.public_facts import Known
 from versadp.fitting.source import Reader, ReleaseSource
 from versadp.noise.units import Units
 from versadp.schema import Bounded, Dates
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,7 +62,8 @@ class Request(NamedTuple):
 
     def touched(self, used: set[str]) -> tuple[Block, ...]:
         """Return the blocks that a model touches, each with the columns that matter to it."""
-        return tuple(block.part(used) for block in self.release.mechanism.blocks if used & set(block.columns))
+        blocks = self.release.mechanism.blocks
+        return tuple(block.part(used).even for block in blocks if used & set(block.columns))
 
     def units(self, blocks: tuple[Block, ...], codes: Codes | None = None, *, centred: bool = True) -> Units:
         """Return noise units if one block declares them, else widths."""
@@ -70,15 +72,17 @@ class Request(NamedTuple):
         bounds = {name: ends.get(name) or _bounds(self.schema.columns[name]) for name in names}
         centre = Units.plain(bounds).middle if centred else np.zeros(len(names))
         noise = blocks[0].units(centre) if len(blocks) == 1 else None
-        return Units.plain(bounds, centre) if noise is None else noise
+        if noise is not None:
+            return noise
+        own = tuple(getattr(self.schema.columns.get(name), "spacing", LINEAR) for name in names)
+        return Units.plain(bounds, centre, own if set(own) - {LINEAR} else ())
 
     def source(self, reader: Reader) -> ReleaseSource:
         """Return where records are read from."""
         columns = self.schema.columns
         dates = {name: c for name in reader.units.names if isinstance(c := columns.get(name), Dates)}
-        return ReleaseSource(
-            self.release, replace(reader, raw=reader.units.exact_rate is None, dates=dates), self.weights
-        )
+        raw = reader.units.exact_rate is None
+        return ReleaseSource(self.release, replace(reader, raw=raw, dates=dates), self.weights)
 
     def rounded(self, blocks: Iterable[Block]) -> dict[str, float]:
         """Return the numbers of blocks that were rounded to a lattice, though their values may lie anywhere."""
@@ -109,5 +113,5 @@ def incomplete(blocks: tuple[Block, ...], design: Design) -> tuple[str, ...]:
 
 
 def _bounds(column: Any) -> tuple[float, float]:
-    """Return the bounds of a number, or of the numbers of levels."""
-    return (column.lower, column.upper) if isinstance(column, Bounded) else (0.0, len(column.levels) - 1.0)
+    """Return the bounds of a number, on the scale that is worked on, or of the numbers of levels."""
+    return column.even_bounds if isinstance(column, Bounded) else (0.0, len(column.levels) - 1.0)

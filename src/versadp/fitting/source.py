@@ -20,6 +20,7 @@ from versadp.estimation.sizes import KEPT_NUMBERS
 from versadp.release.folder.folder import Folder
 from versadp.release.frame import LOT_ROWS  # records that are worked on at a time
 from versadp.release.path.dates import from_dates
+from versadp.schema.spacing import LINEAR, to_even
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -105,7 +106,8 @@ class Reader:
         if name in self.levels:
             return self._codes(table, name)
         if name not in self.codes:
-            return numbers_of(table.column(name))
+            own = self.units.spacing[self.units.names.index(name)] if self.units.spacing else LINEAR
+            return to_even(own, numbers_of(table.column(name)))
         column, values = self.codes[name]
         return np.array(values)[self._codes(table, column).astype(np.int64)]
 

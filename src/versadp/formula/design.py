@@ -21,6 +21,7 @@ from versadp.formula.expression import Expression, parse_expression, quote, unqu
 from versadp.formula.parsing import EXAMPLE, parse_formula
 from versadp.formula.terms import Terms, read_columns
 from versadp.schema import Bounded, Categorical, Schema
+from versadp.schema.spacing import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -58,8 +59,9 @@ class Design:
     names : tuple of str
         Names of the coefficients, "Intercept" first.
     columns : tuple of int
-        For each coefficient the index (into `schema.numeric`) if its term is one noisy column, -1 if it uses public
-        columns only, -2 if it is another function of noisy columns, -3 if it depends on one private category only.
+        For each coefficient the index (into `schema.numeric`) if its term is one noisy column, or the function of it in
+        which its lattice is even (`schema/spacing.py`), -1 if it uses public columns only, -2 if it is another function
+        of noisy columns, -3 if it depends on one private category only.
     response : int
         The same of the left side.
     response_name : str
@@ -310,7 +312,7 @@ def _split_up(term: tuple[Expression, ...], schema: Schema, levels: Mapping[str,
         part = _part(factor, levels)
         if part is not None:
             parts.append(part)
-        elif factor.bare in schema.numeric:
+        elif factor.bare in schema.numeric and not _spacing(factor.bare, schema):
             numbers.append(factor.bare)
         elif set(factor.columns) & {*schema.numeric, *schema.categorical}:
             return None
@@ -352,8 +354,17 @@ def _kind(factors: tuple[Expression, ...], schema: Schema) -> int:
         return PUBLIC
     if len(columns) == 1 and columns <= set(schema.categorical):
         return CODED
-    bare = factors[0].bare
-    return schema.numeric.index(bare) if len(factors) == 1 and bare is not None else MIXED
+    if len(factors) > 1 or len(columns) > 1:
+        return MIXED
+    (name,) = columns
+    own = _spacing(name, schema)
+    shown = factors[0].key == parse_expression(f"{own}({quote(name)})").key if own else factors[0].bare == name
+    return schema.numeric.index(name) if shown else MIXED
+
+
+def _spacing(name: str, schema: Schema) -> str:
+    """Return the function in which a noisy number is worked on, as formulas name it; nothing for the number itself."""
+    return FUNCTIONS.get(getattr(schema.columns[name], "spacing", ""), "")
 
 
 def _response(left: Expression, schema: Schema) -> int:

@@ -23,6 +23,7 @@ from versadp.fitting.source import is_number
 from versadp.learners.conversion import Carried, numbers_at, read_given
 from versadp.release.mechanism import Mechanism
 from versadp.schema import Bounded, Schema
+from versadp.schema.spacing import LINEAR
 
 
 class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -74,6 +75,11 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-le
         schema, types = given.release.mechanism.schema, given.release.types
         public = {name for name in given.features if name in schema.public and is_number(types.field(name).type)}
         private = [name for name in given.features if isinstance(schema.columns[name], Bounded)]
+        if spaced := [n for n in private if getattr(schema.columns[n], "spacing", LINEAR) != LINEAR]:
+            raise ParameterError(
+                f"columns with a spacing cannot be scaled: {', '.join(map(repr, spaced))}",
+                hint='scale the others, or use a formula: vdp.fit(release, "y ~ np.log1p(income)")',
+            )
         learnt = public | set(private if self.to == "moments" else ())
         seen = describe(given.release, quantiles=(0.5,)) if learnt else {}
         pairs = {name: _middle(schema, name) for name in private} | {

@@ -31,6 +31,7 @@ from versadp.noise.terms import can_undo
 from versadp.release.augment import SignedSample
 from versadp.release.path.table import read_table, released_columns
 from versadp.schema import Categorical
+from versadp.schema.spacing import LINEAR, from_even, to_even
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ HINT = "use neg_log_loss, neg_brier_score, r2 or squared error, which are smooth
 
 def shareable(mechanism: Mechanism, used: list[str], draws: int) -> tuple[Block, ...] | None:
     """Return the blocks of some columns if they have too many signed points and can correct polynomials, else None."""
-    blocks = tuple(block for block in mechanism.blocks if set(block.columns) & set(used))
+    blocks = tuple(block.even for block in mechanism.blocks if set(block.columns) & set(used))
     if math.prod(block.point_count(How(draws)) for block in blocks) <= MAX_POINTS:
         return None
     if any(block.nullable for block in blocks) or not can_undo(blocks):
@@ -90,16 +91,19 @@ class Shared:
         return SignedSample(self.columns(whole, there, size), weight.ravel(), np.repeat(np.arange(n), size))
 
     def released(self, whole: pa.Table) -> Array:
-        """Return the noisy columns of released records, (columns, n)."""
+        """Return the noisy columns of released records, on the scales of their lattices, (columns, n)."""
         table = read_table(whole, self.mechanism.schema, released=True)
-        return np.stack([table.private[name] for name in self.names])
+        return np.stack([to_even(self._spacing(name), table.private[name]) for name in self.names])
+
+    def _spacing(self, name: str) -> str:
+        return str(getattr(self.mechanism.schema.columns[name], "spacing", LINEAR))
 
     def columns(self, whole: pa.Table, x: Array, times: int) -> dict[str, Any]:
         """Return the used columns: noisy ones at the values x (n times, columns), public ones those of the records."""
         table = read_table(whole, self.mechanism.schema, released=True)
         record = pa.array(np.repeat(np.arange(whole.num_rows), times))
         public = {name: array.take(record) for name, array in table.public.items() if name in self.used}
-        private = {name: x[:, c] for c, name in enumerate(self.names)}
+        private = {name: from_even(self._spacing(name), x[:, c]) for c, name in enumerate(self.names)}
         return released_columns(private, public, self.mechanism.schema, self.used)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.schema import Bounded, Categorical
+from versadp.schema.spacing import LINEAR, from_even
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +68,7 @@ class Support:
                 levels = np.array(column.levels, dtype=object)[np.rint(at).astype(np.int64)]
                 out[name] = levels if name in texts else levels.astype(float)
             else:
-                out[name] = at
+                out[name] = from_even(getattr(column, "spacing", LINEAR), at)
         return out
 
     def features(self, schema: Schema) -> Array:

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from versadp.schema.spacing import LINEAR, from_even, to_even
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -42,7 +44,7 @@ class Lattice:
     Attributes
     ----------
     low, step : float
-        The first lattice point, and how far apart they are.
+        The first lattice point, and how far apart they are, in `spacing`.
     last, window : int
         Lattice points are 0 to `last`; windows have so many of them.
     keep : float
@@ -52,6 +54,8 @@ class Lattice:
         them in the middle of the outputs of numbers (`window.py`).
     merged : int
         How many outputs are taken for one.
+    spacing : str
+        The function of the column in which points are even; values are those of the column.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class Lattice:
     keep: float
     unseen: int = 0
     merged: int = 1
+    spacing: str = LINEAR
 
     def coarser(self, most: float) -> Lattice:
         """Return outputs merged, their lattice points at most so far apart."""
@@ -85,7 +90,7 @@ class Lattice:
     def values(self) -> Array:
         """The lattice points, in the column's own units; of merged ones the last is the upper bound."""
         points = np.minimum(self.merged * np.arange(float(self.points)), self.last)
-        return np.asarray(self.low + self.step * points)
+        return from_even(self.spacing, self.low + self.step * points)
 
     @property
     def points(self) -> int:
@@ -94,8 +99,12 @@ class Lattice:
 
     def nearest(self, x: Array) -> Array:
         """Return the lattice points next to values of the column."""
-        place = np.clip(np.rint((x - self.low) / (self.step * self.merged)), 0, self.points - 1)
+        place = np.clip(np.rint(self.among(x) / self.merged), 0, self.points - 1)
         return np.asarray(self.values[place.astype(np.int64)])
+
+    def among(self, x: Array) -> Array:
+        """Return where values of the column lie among lattice points, which are whole numbers."""
+        return np.asarray((to_even(self.spacing, x) - self.low) / self.step)
 
     @property
     def shown(self) -> int:
@@ -121,7 +130,7 @@ class Lattice:
     def places(self, released: Array) -> NDArray[np.int64]:
         """Return the outputs that released values stand for; -1 for what is publicly missing."""
         # of whole numbers, whose quotient is rounded to a whole one only if it is one: `//` takes fifteen times as long
-        places = np.floor(np.rint((released - self.low) / self.step + (self.window - 1) / 2) / self.merged)
+        places = np.floor(np.rint(self.among(released) + (self.window - 1) / 2) / self.merged)
         return np.where(np.isfinite(places), places, self.shown if self.unseen else -1).astype(np.int64)
 
     def undone(self, v: Array, law: Array) -> Array:

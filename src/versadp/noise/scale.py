@@ -44,7 +44,7 @@ class Scale:
     >>> scale.points(np.array([0.0, 20_000.0, 1_000_000.0]))
     array([   0.,  734., 1024.])
     >>> scale.values(np.array([0.0, 734.0, 1024.0])).round()
-    array([      0.,   19987., 1000000.])
+    array([      0.,   19988., 1000000.])
     """
 
     spacing: str

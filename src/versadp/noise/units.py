@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.noise.kernel import clip_to_box, distance2
+from versadp.schema.spacing import LINEAR, from_even
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,8 @@ class Units:
         What rounding may add to a value, in the columns' own units.
     exact_rate : float or None
         Of ZIL noise in these units; None for any other noise.
+    spacing : tuple of str
+        Of columns that are worked on in a function of them, which function; bounds are in it too. Empty without one.
     """
 
     names: tuple[str, ...]
@@ -52,9 +55,12 @@ class Units:
     bounds: tuple[Array, Array]
     step: Array
     exact_rate: float | None = None
+    spacing: tuple[str, ...] = ()
 
     @classmethod
-    def plain(cls, bounds: Mapping[str, tuple[float, float]], centre: Array | None = None) -> Units:
+    def plain(
+        cls, bounds: Mapping[str, tuple[float, float]], centre: Array | None = None, spacing: tuple[str, ...] = ()
+    ) -> Units:
         """Return columns in widths, whatever their noise is.
 
         Examples
@@ -67,7 +73,7 @@ class Units:
         low, high = np.array(list(bounds.values()), dtype=float).reshape(-1, 2).T
         middle, width = (low + high) / 2 if centre is None else centre, high - low
         inside = (low - middle) / width, (high - middle) / width
-        return cls(tuple(bounds), middle, width, *inside, (low, high), 1e-9 * width)
+        return cls(tuple(bounds), middle, width, *inside, (low, high), 1e-9 * width, spacing=spacing)
 
     @property
     def dim(self) -> int:
@@ -91,7 +97,16 @@ class Units:
         """Return points (rows, dim) in the columns' own units; what is outside by rounding is on the border."""
         x = z * self.unit + self.centre
         near = (x > self.bounds[0] - self.step) & (x < self.bounds[1] + self.step)
-        return np.where(near, np.clip(x, *self.bounds), x)
+        x = np.where(near, np.clip(x, *self.bounds), x)
+        for j, spacing in enumerate(self.spacing):
+            if spacing != LINEAR:
+                x[:, j] = from_even(spacing, x[:, j])
+        return x
+
+    @property
+    def spaced(self) -> frozenset[str]:
+        """Columns that are worked on in a function of them."""
+        return frozenset(name for name, spacing in zip(self.names, self.spacing, strict=False) if spacing != LINEAR)
 
     def clip(self, z: Array) -> Array:
         """Return the nearest points of the domain."""

@@ -30,6 +30,7 @@ def fit_bounds(
     share: float = SHARE,
     coverage: float = COVERAGE,
     pure: bool = False,
+    spacing: bool = False,
     columns: list[str] | None = None,
     key: bytes | None = None,
     engine: str | Engine = "auto",
@@ -63,6 +64,9 @@ def fit_bounds(
         bounds hold fewer, where noise cannot tell, or stay as they are declared. 1 keeps all.
     pure : bool
         Geometric noise although there is a delta: for windows that are not shuffled, whose epsilon is all they have.
+    spacing : bool
+        Choose by the same counts, for each number without a step, whether windows are even in its values or in
+        log(1 + x), where values are spread wider (`Bounded(spacing=)`).
     columns : list of str, optional
         Which columns to look at; all by default. The fewer, the less noise.
     key : bytes, optional
@@ -99,7 +103,9 @@ def fit_bounds(
         raise ParameterError("give the target of the release: epsilon, and delta if there is one", hint="epsilon=1")
     if columns is not None and (unknown := [name for name in columns if name not in schema.private]):
         raise ParameterError(f"{', '.join(map(repr, unknown))}: no private columns", hint="leave them out")
-    request = BoundsRequest.of(schema, epsilon, delta, unit=unit, share=share, coverage=coverage, pure=pure)
+    request = BoundsRequest.of(
+        schema, epsilon, delta, unit=unit, share=share, coverage=coverage, pure=pure, spacing=spacing
+    )
     plan = planned(schema, request, columns)
     if plan.bounds is None or data is None:
         return plan

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.schema import Bounded, Categorical, Public
+from versadp.schema.spacing import LINEAR, from_even
 
 Array = NDArray[np.float64]
 Quantiles = Callable[[Array], NDArray[Any]]
@@ -110,6 +111,10 @@ class Marginal:
 
     def _of_number(self, column: Any, stated: Any) -> Quantiles:
         low, high = (column.lower, column.upper) if isinstance(column, Bounded) else (-np.inf, np.inf)
+        spacing = getattr(column, "spacing", LINEAR)
+        if stated is None and spacing != LINEAR:  # even on the scale of its lattice, as a linear one is in its values
+            first, last = column.even_bounds
+            return lambda u: np.clip(from_even(spacing, first + (last - first) * np.asarray(u)), low, high)
         law = self._law(low, high, stated)
         step = column.step if isinstance(column, Bounded) else None
 

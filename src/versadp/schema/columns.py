@@ -116,6 +116,12 @@ class Bounded:
         return even_number(self.spacing, self.lower), even_number(self.spacing, self.upper)
 
     @property
+    def even(self) -> Bounded:
+        """The column on the scale on which noise is even: itself, without a spacing."""
+        low, high = self.even_bounds
+        return self if self.spacing == LINEAR else Bounded(low, high, nullable=self.nullable)
+
+    @property
     def steps(self) -> int | None:
         """Number of steps between the bounds, if there is a step."""
         return None if self.step is None else round(self.width / self.step)

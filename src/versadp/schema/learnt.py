@@ -66,6 +66,8 @@ class LearntBounds:
     unit : str
         What that target protects.
     clipped : mapping of str to Clipped
+    spacing : bool
+        Whether the same counts decide on which scale the noise of each number is even (`schema/spacing.py`).
     """
 
     noise: str
@@ -78,6 +80,7 @@ class LearntBounds:
     delta: float
     unit: str
     clipped: Mapping[str, Clipped] = field(default_factory=dict)
+    spacing: bool = False
 
     def __post_init__(self) -> None:
         wrong = [name for name, held in self._held().items() if not held]
@@ -107,6 +110,7 @@ class LearntBounds:
             "delta": _is_number(self.delta, 0, 1) and (self.noise != GAUSSIAN or self.delta > 0),
             "unit": self.unit in {"person", "record", "attribute"},
             "clipped": known and all(_is_clipped(each) for each in self.clipped.values()),
+            "spacing": isinstance(self.spacing, bool),
         }
 
     def __hash__(self) -> int:
@@ -123,10 +127,11 @@ class LearntBounds:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
-        return asdict(self) | {
+        out = asdict(self) | {
             "levels": dict(self.levels),
             "clipped": {name: list(each) for name, each in self.clipped.items()},
         }
+        return out if self.spacing else {name: out[name] for name in out if name != "spacing"}
 
     @classmethod
     def from_dict(cls, data: Any) -> LearntBounds:
@@ -138,7 +143,7 @@ class LearntBounds:
         >>> LearntBounds.from_dict(learnt.to_dict()) == learnt, learnt.sensitivity("record")
         (True, 3)
         """
-        if not isinstance(data, Mapping) or set(data) != _FIELDS:
+        if not isinstance(data, Mapping) or set(data) - {"spacing"} != _FIELDS:
             raise SchemaError(f"learnt bounds have {', '.join(sorted(_FIELDS))}, nothing else")
         return cls(**data)
 

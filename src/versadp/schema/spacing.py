@@ -37,7 +37,10 @@ def check_spacing(spacing: object, *, step: bool) -> None:
     >>> check_spacing("log1p", step=False)
     """
     if spacing not in SPACINGS:
-        raise SchemaError(f"there is no spacing {spacing!r}", hint=f"choose from {', '.join(SPACINGS)}")
+        raise SchemaError(
+            f"there is no spacing {spacing!r}",
+            hint=f"choose from {', '.join(SPACINGS)}; a file may need a newer versadp",
+        )
     if step and spacing != LINEAR:
         raise SchemaError(
             "a column has a step or a spacing, not both",

@@ -16,6 +16,7 @@ import numpy as np
 from versadp.estimation.distribution import Curve
 from versadp.fitting.source import numbers_of
 from versadp.schema import Bounded, Dates
+from versadp.schema.spacing import from_even
 from versadp.tabulating.axes import Axis
 from versadp.tabulating.cell_estimates import Estimates
 from versadp.tabulating.codes import COARSE, FASTER, MANY, RAMPS
@@ -73,7 +74,8 @@ def _fine(release: Release, name: str) -> Axis:
         middles = lattice.values
         ends = np.concatenate([[declared.lower], (middles[1:] + middles[:-1]) / 2, [declared.upper]])
     else:
-        ends = np.linspace(declared.lower, declared.upper, cells + 1)
+        ends = from_even(declared.spacing, np.linspace(*declared.even_bounds, cells + 1))
+        ends[[0, -1]] = declared.lower, declared.upper
     return Axis(name, declared, tuple(range(ends.size - 1)), ends)
 
 

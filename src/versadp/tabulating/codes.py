@@ -26,6 +26,7 @@ import numpy as np
 
 from versadp.errors import DataError, ParameterError
 from versadp.schema import Bounded, Categorical, Dates
+from versadp.schema.spacing import LINEAR, from_even
 from versadp.tabulating.axes import EXACT
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def on_lattice(axis: Axis, lattice: Lattice, rows: int, *, sharp: bool) -> tuple
         return np.append(np.eye(points, axis.size), unknown, axis=0), 0.0
     assert isinstance(declared, Bounded)
     natural = isinstance(declared, Dates) or declared.steps == lattice.last
-    place = (axis.edges - lattice.low) / lattice.step
+    place = lattice.among(axis.edges)
     if natural:  # values are lattice points, and a level is closed on the left
         place = np.append(np.ceil(place[:-1] - EXACT), np.floor(place[-1:] + EXACT) + 1)
     else:  # values are rounded to lattice points
@@ -177,7 +178,13 @@ def on_lattice(axis: Axis, lattice: Lattice, rows: int, *, sharp: bool) -> tuple
     share = np.minimum(middle + ramp / 2, cuts[1:]) - np.maximum(middle - ramp / 2, cuts[:-1])
     share = np.clip(share, 0.0, None) / ramp
     share = np.append(share, np.zeros((points, axis.size - share.shape[1])), axis=1)
-    return np.append(share, unknown, axis=0), 0.0 if ramp == 1 else ramp * lattice.step / 2
+    half = ramp / 2 * lattice.step * _slopes(axis.edges, lattice).max()
+    return np.append(share, unknown, axis=0), 0.0 if ramp == 1 else float(half)
+
+
+def _slopes(edges: Array, lattice: Lattice) -> Array:
+    """Return by how much a column moves at some of its values where the scale of its lattice does, per unit."""
+    return np.ones_like(edges) if lattice.spacing == LINEAR else 1 + np.abs(edges)
 
 
 def _ramp(lattice: Lattice, place: Array, rows: int) -> float:
@@ -198,7 +205,7 @@ def _refuse_divided(axis: Axis, lattice: Lattice, place: Array) -> None:
     off = inside & (np.abs(place - np.rint(place)) > EXACT)
     if not off.any():
         return
-    near = lattice.low + lattice.step * (np.rint(place[off]) - 0.5)
+    near = from_even(lattice.spacing, lattice.low + lattice.step * (np.rint(place[off]) - 0.5))
     given, better = (", ".join(f"{x:.6g}" for x in each) for each in (axis.edges[off], near))
     raise ParameterError(
         f"edges of {axis.name!r} divide cells of its noise, which tells no values inside a cell apart: {given}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ from versadp.errors import ParameterError
 from versadp.fitting.source import numbers_of
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Dates
+from versadp.schema.spacing import LINEAR
 from versadp.tabulating.axes import is_measured
 from versadp.tabulating.codes import Coding, lattice_coding, public_coding
 
@@ -157,8 +158,10 @@ class Layout:
 
     def lattice(self, name: str) -> Lattice | None:
         """Return the lattice of a private column, None if it has none whose outputs are few enough for codes."""
-        found = self.blocks[name].lattice(name) if name in self.blocks else None
-        return None if found is None or not found.is_small else found
+        found = self.blocks[name].even.lattice(name) if name in self.blocks else None
+        if found is None or not found.is_small:
+            return None
+        return replace(found, spacing=getattr(self.declared[name], "spacing", LINEAR))
 
     def is_signed(self, name: str) -> bool:
         """Return True if a column lies in a block that is undone by signed points."""

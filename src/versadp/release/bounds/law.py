@@ -46,6 +46,8 @@ class BoundsRequest:
     share, coverage : float
     pure : bool
         Geometric noise.
+    spacing : bool
+        Whether the counts decide on which scale the noise of numbers is even.
     """
 
     epsilon: float
@@ -54,6 +56,7 @@ class BoundsRequest:
     share: float = SHARE
     coverage: float = COVERAGE
     pure: bool = False
+    spacing: bool = False
 
     @classmethod
     def of(
@@ -66,6 +69,7 @@ class BoundsRequest:
         share: float = SHARE,
         coverage: float = COVERAGE,
         pure: bool = False,
+        spacing: bool = False,
     ) -> BoundsRequest:
         """Check what is asked for.
 
@@ -83,6 +87,7 @@ class BoundsRequest:
             inputs.number("share", share, 0, 0.9, open_low=True),
             inputs.number("coverage", coverage, 0.5, 1),
             pure or not less,
+            spacing,
         )
 
     def law(self, schema: Schema, levels: Mapping[str, int], counts: int) -> LearntBounds:
@@ -103,6 +108,7 @@ class BoundsRequest:
             epsilon=self.epsilon,
             delta=self.delta,
             unit=self.unit,
+            spacing=self.spacing,
         )
 
 

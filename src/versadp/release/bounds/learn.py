@@ -22,10 +22,11 @@ from versadp.noise.words import check_key, mac
 from versadp.release.bounds.cells import learnable
 from versadp.release.bounds.count import by_column
 from versadp.release.bounds.estimate import better_column
+from versadp.release.bounds.scales import better_spacing
 from versadp.schema.learnt import GEOMETRIC
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -53,7 +54,7 @@ def planned(schema: Schema, request: BoundsRequest, columns: list[str] | None = 
     return declared.with_columns({}, law_of(declared, request, learnable(declared, columns)))
 
 
-def learnt_schema(plan: Schema, counts: Counts, key: bytes) -> Schema:
+def learnt_schema(plan: Schema, counts: Counts, key: bytes, spaceable: Collection[str] | None = None) -> Schema:
     """Return a planned schema with the bounds that the noisy counts show.
 
     Parameters
@@ -64,6 +65,8 @@ def learnt_schema(plan: Schema, counts: Counts, key: bytes) -> Schema:
         Of `count.counted`, for the columns that the plan names.
     key : bytes
         32 secret random bytes.
+    spaceable : collection of str, optional
+        Numbers whose noise may be even on another scale, if the counts are to decide that; all by default.
     """
     law = plan.bounds
     assert law is not None
@@ -80,6 +83,8 @@ def learnt_schema(plan: Schema, counts: Counts, key: bytes) -> Schema:
         better = better_column(column, each, noisy, shown, law)
         if better is not None:
             made[name], clipped[name] = better
+        if law.spacing and (spaceable is None or name in spaceable):
+            made[name] = better_spacing(made.get(name, column), each, noisy, shown)
     return plan.with_columns(made, replace(law, clipped=clipped))
 
 

@@ -42,6 +42,23 @@ def on_learnt_bounds(mechanism: Mechanism, schema: Schema) -> Mechanism:
     return Mechanism(schema, noise=noise, target=mechanism.target, totals=mechanism.totals)
 
 
+def spaceable(mechanism: Mechanism) -> frozenset[str]:
+    """Return the numbers whose noise may be even on another scale: windows with lattices by rule.
+
+    Examples
+    --------
+    >>> from versadp import Schema, calibrate
+    >>> sorted(spaceable(calibrate(Schema({"x": Bounded(0, 9), "kids": Bounded(0, 9, step=1)}), epsilon=2)))
+    ['kids', 'x']
+    """
+    found: set[str] = set()
+    for block in mechanism.blocks:
+        columns = {name: mechanism.schema.columns[name] for name in block.columns}
+        if isinstance(block, WindowBlock) and block == Window(block.epsilon, delta=block.delta).on(columns):
+            found |= set(block.columns)
+    return frozenset(found)
+
+
 def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Column], *, totals: bool) -> Spec:
     if not isinstance(block, WindowBlock):
         return block.spec

@@ -15,7 +15,7 @@ from versadp.noise.words import mac
 from versadp.release.bounds.cells import learnable
 from versadp.release.bounds.count import counted
 from versadp.release.bounds.learn import learnt_schema
-from versadp.release.bounds.reapply import on_learnt_bounds
+from versadp.release.bounds.reapply import on_learnt_bounds, spaceable
 from versadp.release.checkpoints import reached
 from versadp.release.files.intent import give_up
 from versadp.release.files.refusals import changed
@@ -73,7 +73,8 @@ def with_bounds(state: State, name: str, feed: Feed, mechanism: Mechanism, scrat
     digest = mac(state.digest_key, b"bounds", name.encode(), counts.astype("<i8").tobytes()).hex()
     if history.bounds is None:
         reached("bounds counted")
-        schema = learnt_schema(mechanism.schema, counts, state.key(name, history.begin.check))
+        key = state.key(name, history.begin.check)
+        schema = learnt_schema(mechanism.schema, counts, key, spaceable(mechanism))
         state.ledger.add(Bounds(name, digest, on_learnt_bounds(mechanism, schema).to_dict()))
         reached("bounds learnt")
     elif history.bounds.input != digest:
