@@ -31,6 +31,13 @@ def mechanism(schema=PLAIN, scale=0.5):
     return vdp.Mechanism(schema, scale=scale, exact_rate=0.1, keep=0.5)
 
 
+def planned_mechanism(spacing=False):
+    """Return windows on bounds that are still to be learnt: they are a hundred times as wide as the values."""
+    wide = vdp.Schema({"x": vdp.Bounded(0, 100), "c": vdp.Categorical(["a", "b"]), "y": vdp.Public()})
+    plan = vdp.fit_bounds(None, wide, epsilon=4, spacing=spacing)
+    return vdp.calibrate(plan, epsilon=4)
+
+
 def table(rows=ROWS, start=0, *, people=False):
     number = np.arange(start, start + rows)
     columns = {"x": (number * 0.61803398875) % 1, "c": np.array(["a", "b"])[number % 2], "y": number % 7}
@@ -57,6 +64,9 @@ def act(folder, verb, options=None):
         options = {"key": KEY, "engine": "serial"} | options
         data = options.pop("data", folder / "data.parquet")
         return release_file(data, folder / "out", made, **options)
+    if verb in {"learnt", "spaced"}:
+        options = {"key": KEY, "engine": "serial", "fit_bounds": True} | options
+        return release_file(folder / "data.parquet", folder / "out", planned_mechanism(verb == "spaced"), **options)
     if verb == "append":
         options = {"engine": "serial"} | options
         return append_file(folder / "out", options.pop("data", folder / "more.parquet"), **options)
