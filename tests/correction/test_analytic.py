@@ -71,6 +71,9 @@ def test_hessians_and_sums(loss):
     assert total == pytest.approx(scores.sum(axis=0))
     assert outer == pytest.approx(scores[:, 0].T @ scores[:, 0])
     assert again == pytest.approx(hessian)
+    twice = found.sums(rows, THETA, np.array([[2.0], [1.0]]), hessian=True)
+    assert twice[1] == pytest.approx(np.array([2, 1])[:, None] * total)
+    assert twice[3] == pytest.approx(2 * hessian)
     steps = 1e-5 * np.eye(4)
     moved = [
         [found.evaluate(rows, THETA + s * e, one, hessian=False)[0].sum(axis=(0, 1)) for s in (1, -1)] for e in steps

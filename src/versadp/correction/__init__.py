@@ -19,11 +19,12 @@ from versadp.correction.argument import argument_of
 from versadp.correction.by_level import ByLevel, as_by_level
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
-from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel, Records
+from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel
 from versadp.correction.points import Rows, SignedPoints
 from versadp.correction.projected import Projected
 from versadp.correction.projection import Projection
 from versadp.correction.random import Streams
+from versadp.correction.records import Records
 from versadp.correction.separable import Separable, as_separable
 from versadp.correction.terms import Blurs, Terms, as_terms
 

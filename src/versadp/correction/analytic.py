@@ -33,7 +33,8 @@ from versadp.correction.points import Rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import LinearModel, Model, Records
+    from versadp.correction.model import LinearModel, Model
+    from versadp.correction.records import Records
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]

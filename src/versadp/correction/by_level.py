@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.laplacian import Places
-    from versadp.correction.model import Records
     from versadp.correction.points import Pace
+    from versadp.correction.records import Records
     from versadp.noise import Block
     from versadp.noise.extension import Extension
     from versadp.noise.units import Units

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from versadp.correction.model import Records
+    from versadp.correction.records import Records
 
 Array = NDArray[np.float64]
 Sums = tuple[int, Array, Array, Array]

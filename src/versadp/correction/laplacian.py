@@ -29,8 +29,9 @@ from versadp.losses.differentiation import differences
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import CustomModel, LinearModel, Records
+    from versadp.correction.model import CustomModel, LinearModel
     from versadp.correction.points import Pace
+    from versadp.correction.records import Records
     from versadp.noise.extension import Extension
     from versadp.noise.units import Units
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from versadp.correction.model import Model, columns_at, finite, levels_at
+from versadp.correction.model import Model, finite, levels_at
 from versadp.correction.point_kernel import add_scores
+from versadp.correction.records import columns_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Records
+    from versadp.correction.records import Records
     from versadp.formula.design import Design
     from versadp.losses.categorical import Multinomial, Share
     from versadp.noise.units import Units

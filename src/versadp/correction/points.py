@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Model, Records
+    from versadp.correction.model import Model
+    from versadp.correction.records import Records
     from versadp.noise import Block
     from versadp.noise.units import Units
 

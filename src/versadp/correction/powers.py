@@ -24,7 +24,8 @@ from versadp.engine.once import once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from versadp.correction.model import IndexModel, Records
+    from versadp.correction.model import IndexModel
+    from versadp.correction.records import Records
     from versadp.losses.expansion import Expansion
     from versadp.noise.cases import Inverse
     from versadp.noise.units import Units

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Model, Records
+    from versadp.correction.model import Model
     from versadp.correction.projection import Projection
+    from versadp.correction.records import Records
     from versadp.noise.units import Units
 
     Array = NDArray[np.float64]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.laplacian import Laplacian
-    from versadp.correction.model import Records
     from versadp.correction.points import SignedPoints
+    from versadp.correction.records import Records
 
     Array = NDArray[np.float64]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Records
+    from versadp.correction.records import Records
     from versadp.formula.expression import Expression
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.model import Records
+    from versadp.correction.records import Records
     from versadp.noise import Block
     from versadp.noise.cases import Case, Coded, Inverse
     from versadp.noise.units import Units

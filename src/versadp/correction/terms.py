@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.model import IndexModel, Kinds, LinearModel, Records
+    from versadp.correction.model import IndexModel, LinearModel
     from versadp.correction.powers import Sums
+    from versadp.correction.records import Kinds, Records
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
     from versadp.noise.cases import Coded, Inverse

@@ -17,7 +17,8 @@ import numpy as np
 
 from versadp.correction import FormulaModel, LinearModel, argument_of, as_terms
 from versadp.correction.form import Form
-from versadp.correction.model import columns_at, finite, levels_at
+from versadp.correction.model import finite, levels_at
+from versadp.correction.records import columns_at
 from versadp.correction.series import Place, series
 from versadp.errors import EstimationError
 from versadp.estimation import Family

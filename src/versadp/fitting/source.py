@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.correction.model import Records, finite
+from versadp.correction.model import finite
+from versadp.correction.records import Records
 from versadp.engine import Pool, local_engine
 from versadp.estimation.moments import KEEPER
 from versadp.estimation.sizes import KEPT_NUMBERS
