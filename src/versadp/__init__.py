@@ -168,8 +168,9 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module(f"versadp.{name}")
     else:
         from versadp.errors import near
+        from versadp.learners.unavailable import unavailable_learner
 
-        raise AttributeError(f"versadp has no {name!r}: {near(name, __all__)}")
+        raise unavailable_learner(name) or AttributeError(f"versadp has no {name!r}: {near(name, __all__)}")
     globals()[name] = value
     return value
 

@@ -107,6 +107,12 @@ class MissingExtraError(VersadpError, ImportError):
     """An optional dependency is not installed."""
 
 
+class UnavailableError(VersadpError, AttributeError):
+    """What other libraries have under this name cannot be had from a release; the message says why."""
+
+    __str__ = VersadpError.__str__
+
+
 class NoSuchName(VersadpError, KeyError):  # noqa: N818 - what it says
     """There is nothing of that name."""
 

@@ -18,6 +18,7 @@ from versadp.inference.fit_tables import Published, Publishing
 from versadp.inference.prediction import Prediction, model_matrix, predict, predict_average, predict_classes
 from versadp.inference.saved_results import SavedResults, read, write
 from versadp.inference.summary import Summary, summarise
+from versadp.inference.unavailable import unavailable_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -330,6 +331,10 @@ class Results(Publishing, FactorTests):
     def load(cls, path: str | Path) -> Results:
         """Return the results that `save` wrote, with identical numbers."""
         return cls.from_dict(read(path))
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what other libraries give and a release cannot, with the reason."""
+        raise unavailable_result(name) or AttributeError(f"results have no {name!r}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
