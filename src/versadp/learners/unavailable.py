@@ -40,5 +40,6 @@ def unavailable_learner(name: str) -> UnavailableError | None:
         return None
     return UnavailableError(
         f"there is no {name}: its cells hold whom noise put there, and no correction of means undoes that",
-        hint="release.people() makes weighted people without noise, whom any method takes; vdp.LogisticRegression, vdp.LinearRegression and vdp.MEstimator are corrected",
+        hint="release.people() makes weighted people without noise, whom any method takes; "
+        "vdp.LogisticRegression, vdp.LinearRegression and vdp.MEstimator are corrected",
     )
