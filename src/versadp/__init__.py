@@ -168,9 +168,9 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module(f"versadp.{name}")
     else:
         from versadp.errors import near
-        from versadp.learners.unavailable import unavailable_learner
 
-        raise unavailable_learner(name) or AttributeError(f"versadp has no {name!r}: {near(name, __all__)}")
+        refused = importlib.import_module("versadp.learners.unavailable").unavailable_learner(name)
+        raise refused or AttributeError(f"versadp has no {name!r}: {near(name, __all__)}")
     globals()[name] = value
     return value
 

@@ -5,15 +5,19 @@ Commands of other packages (`bench`, `reproduce`) are found by the entry-point g
 
 from __future__ import annotations
 
+import ast
 import sys
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from io import StringIO
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.utils import make_default_short_help
 
 from versadp import __version__
 from versadp.display.width import Narrow
@@ -58,6 +62,15 @@ class _Commands(click.Group):
         found = entry_points(group="versadp.commands", name=cmd_name)
         return next(iter(found)).load() if found else None
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the sources of their modules, of which none is imported."""
+        names = self.list_commands(ctx)
+        limit = formatter.width - 6 - max(map(len, names))
+        places = _COMMANDS | {point.name: point.value for point in entry_points(group="versadp.commands")}
+        rows = [(name, make_default_short_help(_docstring(places[name]), limit)) for name in names]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Show what the user can mend in one line, without a traceback; what is quiet writes to no error stream."""
         try:
@@ -68,6 +81,25 @@ class _Commands(click.Group):
                 raise
             click.echo(f"versadp: {problem}", err=True)
             sys.exit(2)
+
+
+def _docstring(place: str) -> str:
+    """Return the docstring of a function, "module:function", read from its source.
+
+    Examples
+    --------
+    >>> _docstring("versadp.cli.main:_for_people")
+    ''
+    >>> _docstring("versadp.cli.sign:sign").splitlines()[0]
+    'Sign the release in DIR with the key of its state folder, and print the public key.'
+    """
+    module, name = place.split(":")
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        return ""
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    of_name = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    return next((ast.get_docstring(node) or "" for node in of_name), "")
 
 
 @contextmanager
