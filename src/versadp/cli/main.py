@@ -17,7 +17,6 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.utils import make_default_short_help
 
 from versadp import __version__
 from versadp.display.width import Narrow
@@ -67,7 +66,7 @@ class _Commands(click.Group):
         names = self.list_commands(ctx)
         limit = formatter.width - 6 - max(map(len, names))
         places = _COMMANDS | {point.name: point.value for point in entry_points(group="versadp.commands")}
-        rows = [(name, make_default_short_help(_docstring(places[name]), limit)) for name in names]
+        rows = [(name, click.Command(name, help=_docstring(places[name])).get_short_help_str(limit)) for name in names]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
