@@ -8,12 +8,9 @@ import versadp as vdp
 from versadp.correction.form import Form
 from versadp.estimation.criterion import Affine, ByPasses, Combined, Followed, criterion, distance, places
 from versadp.estimation.diagnostic_statistics import contrast_test, directions, following, strength
-from versadp.estimation.diagnostics import Diagnostics, _best_within
 from versadp.estimation.moments import Family
-from versadp.estimation.newton import Fit
-from versadp.estimation.outcome import Outcome
+from versadp.estimation.profile_scores import Expansion, profile_scores
 from versadp.estimation.score_sets import ScoreSet, Space, quantile, scanned, score_set
-from versadp.estimation.thresholds import PLAUSIBLE_RANGE
 from versadp_tests.nowhere import Nowhere
 
 pytestmark = pytest.mark.filterwarnings("ignore::versadp.errors.InsecureWarning")  # seeds make runs repeatable
@@ -103,6 +100,75 @@ def test_sets_of_one_affine_score_are_fiellers(strong):
         assert found.interval(0.95) == pytest.approx(expected, abs=0.01 * (expected[1] - expected[0]))
 
 
+def profiled(b, a, power=1.0, start=None):
+    """Estimate, standard errors and profile scores of `b_i + A_i theta`, its zero by Newton."""
+    n, p = b.shape
+    theta = -np.linalg.solve(a.mean(axis=0), b.mean(axis=0)) if start is None else start
+    inner = a @ theta
+    scores = b + np.sign(inner) * np.abs(inner) ** power
+    v = (power * np.abs(inner) ** (power - 1))[:, :, None] * a if power != 1 else a
+    inverse = np.linalg.inv(v.mean(axis=0))
+    errors = np.sqrt(np.diag(inverse @ np.cov(scores.T, bias=True).reshape(p, p) @ inverse.T) / n)
+    at = Expansion(theta, v.mean(axis=0))
+    return errors, profile_scores(combined(b, a, power), at, np.eye(p), errors, n, mean=None)
+
+
+@pytest.mark.parametrize("strong", [1.0, 2.2, 4.0, 10.0])
+def test_closed_sets_of_one_affine_score_are_fiellers(strong):
+    rng = np.random.default_rng(int(10 * strong))
+    b, a = instrumented(rng, 400, strong)
+    errors, found = profiled(b, a)
+    assert found.affine.all()
+    t = a.mean() / (a.std() / 399**0.5)
+    assert found.strength[0] == pytest.approx(t)
+    ends, expected = found.sets(errors)[0].interval(0.95), fieller(b[:, 0], a[:, 0, 0])
+    assert np.isinf(ends).any() == np.isinf(expected).any() == (abs(t) < 1.96)
+    if np.isfinite(expected).all():
+        assert ends == pytest.approx(expected, abs=0.005 * (expected[1] - expected[0]))
+        assert found.sets(errors)[0].pvalue(ends[0]) == pytest.approx(0.05, abs=0.001)
+
+
+def weak_nuisance(rng, n):
+    """Two coefficients, both 1, of strengths about 40 and 1.5; the second's errors go with its curvature."""
+    x, a = rng.normal(size=n), np.zeros((n, 2, 2))
+    a[:, 0, 0], a[:, 0, 1] = 1 + 0.5 * rng.normal(size=n), 0.7 * x
+    a[:, 1, 0] = a[:, 0, 1]
+    wild = rng.normal(size=n)
+    a[:, 1, 1] = 1.5 / n**0.5 + wild
+    return -a @ np.ones(2) + np.stack([rng.normal(size=n), 0.1 * rng.normal(size=n) - 0.9 * wild], axis=1), a
+
+
+def test_closed_sets_hold_with_a_weak_nuisance_and_wald_does_not():
+    """400 samples, so that 95% is known to 1.1%; sets of the strong coefficient mostly have ends."""
+    rng = np.random.default_rng(14)
+    covered, ends, wald = [], [], []
+    for _ in range(400):
+        errors, found = profiled(*weak_nuisance(rng, 400))
+        intervals = np.array([each.interval(0.95) for each in found.sets(errors)])
+        covered.append((intervals[:, 0] <= 1) & (intervals[:, 1] >= 1))
+        ends.append(np.isfinite(intervals).all(axis=1))
+        wald.append(abs(found.centre[1] - 1) <= 1.96 * errors[1])
+    assert (np.mean(covered, axis=0) > 0.95 - 4 * 0.011).all()
+    assert np.mean(ends, axis=0)[0] > 0.75
+    assert np.mean(wald) < 0.91  # the control
+
+
+def test_closed_sets_of_scores_that_bend_are_near_those_by_passes():
+    rng = np.random.default_rng(15)
+    a = (1 + rng.normal(size=400))[:, None, None]
+    b = -np.sign(a[:, 0]) * np.abs(a[:, 0]) ** 1.5 + rng.normal(size=(400, 1))
+    theta = np.ones(1)
+    for _ in range(20):
+        inner = a[:, 0] @ theta
+        score, slope = b[:, 0] + np.sign(inner) * np.abs(inner) ** 1.5, 1.5 * np.abs(inner) ** 0.5 * a[:, 0, 0]
+        theta = theta - score.mean() / slope.mean()
+    errors, found = profiled(b, a, 1.5, theta)
+    assert not found.affine.any()
+    q = ByPasses(combined(b, a, 1.5), 1000)
+    by_passes = score_set(q, Space(theta, np.diag(errors)), np.ones(1), seen=True).interval(0.95)
+    assert found.sets(errors)[0].interval(0.95) == pytest.approx(by_passes, abs=0.03 * errors[0])
+
+
 def test_scores_that_bend_are_had_by_passes_and_agree_where_they_do_not():
     rng = np.random.default_rng(5)
     b, a = instrumented(rng, 400, 5.0)
@@ -149,14 +215,8 @@ def test_sets_cover_with_a_weak_nuisance_and_wald_does_not():
     rng = np.random.default_rng(7)
     reps, n, covered, wald = 300, 400, 0, 0
     for _ in range(reps):
-        x = rng.normal(size=n)
-        a = np.zeros((n, 2, 2))
-        a[:, 0, 0], a[:, 0, 1] = 1 + 0.5 * rng.normal(size=n), 0.7 * x
-        a[:, 1, 0] = a[:, 0, 1]
-        wild = rng.normal(size=n)
-        a[:, 1, 1] = 1.5 / n**0.5 + wild
-        truth = np.array([1.0, 1.0])
-        b = -a @ truth + np.stack([rng.normal(size=n), 0.1 * rng.normal(size=n) - 0.9 * wild], axis=1)
+        b, a = weak_nuisance(rng, n)
+        truth = np.ones(2)
         hessian = a.mean(axis=0)
         estimate = -np.linalg.solve(hessian, b.mean(axis=0))
         inverse = np.linalg.inv(hessian)
@@ -246,25 +306,3 @@ def test_a_release_that_tells_nothing_is_weak_and_says_so():
             ask()
     good = vdp.Mechanism(schema, scale=0.1, exact_rate=0.2).release(table, insecure_seed=1)
     assert vdp.fit(good, "y ~ x").converged
-
-
-class Growing(Affinely):
-    """Scores whose curvature `1 + v_i e^theta` varies the more the larger theta is: its strength is `√n e^-theta`."""
-
-    def evaluate(self, prepared, theta, mix, *, hessian):
-        scores = theta[0] + self.a[:, :, 0] * np.exp(theta[0])
-        return scores[:, None] * mix.sum(axis=1)[None, :, None], np.ones((1, 1))
-
-
-@pytest.mark.parametrize(("smooth", "expected"), [(True, 6.0 * np.exp(PLAUSIBLE_RANGE * 0.1)), (False, 6.0)])
-def test_an_estimate_is_not_weak_for_being_large(smooth, expected):
-    n = 3600
-    v = np.where(np.arange(n) < n // 2, -1.0, 1.0)
-    form = Growing(np.zeros((n, 1)), v[:, None, None])
-    family = Family((form,), Nowhere(n), 1, vdp.engine.Serial(), 0)
-    asked = Diagnostics(family, family, family, family, np.eye(1), (np.arange(1),), np.zeros(1), smooth=smooth)
-    here, along = np.array([np.log(10.0)]), np.array([[0.1]])  # a standard error of 0.1
-    t = asked.strength(here, np.ones(1), along)
-    assert t[0] == pytest.approx(6.0, rel=0.01)
-    fit = Fit(here, 0.01 * np.eye(1), Outcome.CONVERGED, n)
-    assert _best_within(t, fit, asked, np.ones(1), along)[0] == pytest.approx(expected, rel=0.01)

@@ -49,13 +49,52 @@ def test_rows_that_were_selected_by_a_noisy_column_are_noticed_in_the_summary():
     assert whole.specification_test().cut == 1.0
 
 
-def test_score_sets_of_a_strong_fit_are_its_wald_intervals():
+def test_intervals_are_score_sets_which_of_a_strong_fit_are_near_its_wald_intervals():
     found = vdp.fit(released(2), FORMULA)
     assert found.converged
     assert min(found.trust.strength.values()) > 7
     wald, sets = np.asarray(found.conf_int(kind="wald")), np.asarray(found.conf_int(kind="score"))
     assert sets == pytest.approx(wald, abs=0.25 * (wald[:, 1] - wald[:, 0]).max())
-    assert (found.conf_int() == wald).all()
+    assert (np.asarray(found.conf_int()) == sets).all()
+    assert ((found.pvalues.values < 0.05) == ((sets > 0).all(axis=1) | (sets < 0).all(axis=1))).all()
+    strong = vdp.fit(released(2, scale=0.02, rate=0.2), FORMULA)
+    wald, sets = (np.asarray(strong.conf_int(kind=kind)) for kind in ("wald", "score"))
+    assert sets == pytest.approx(wald, abs=0.03 * (wald[:, 1] - wald[:, 0]).max())
+
+
+RARE = vdp.Schema({"x": vdp.Bounded(-1, 1), "c": vdp.Categorical([f"l{k}" for k in range(12)]), "y": vdp.Public()})
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_rare_level_leaves_the_other_coefficients_known(loss):
+    """The rarest of twelve levels has 0.5%: its coefficient is lost in noise, and that of x must not be."""
+    rng = np.random.default_rng(2)
+    n, shares = 6000, np.append(np.full(11, 0.995 / 11), 0.005)
+    level = rng.choice(12, n, p=shares)
+    x = np.clip(rng.normal(0, 0.4, n), -1, 1)
+    index = x + np.linspace(-0.5, 0.5, 12)[level] - 0.3
+    y = (rng.random(n) < 1 / (1 + np.exp(-index))).astype(float) if loss == "logistic" else index + rng.normal(size=n)
+    table = pd.DataFrame({"x": x, "c": [f"l{k}" for k in level], "y": y})
+    mechanism = vdp.calibrate(RARE, epsilon=3, unit="attribute")
+    weak = 0
+    for seed in range(4):
+        found = vdp.fit(mechanism.release(table, insecure_seed=seed), "y ~ x + C(c)", loss=loss)
+        low, high = found.conf_int()["x"]
+        assert low < 1 < high < low + 1.2
+        assert abs(found.params["x"] - 1) < 4 * found.bse["x"] < 1.2
+        assert found.pvalues["x"] < 0.05
+        found.wald_test("x = 1")
+        if found.outcome == "weak":
+            weak += 1
+            assert np.isnan(found.bse["C(c)[T.l11]"])
+            assert "Weak coefficients: C(c)[T.l11];" in str(found.summary())
+            with pytest.raises(vdp.errors.EstimationError, match="no test of weak"):
+                found.wald_test("C(c)[T.l11]")
+            again = Results.from_dict(found.to_dict())
+            assert again.bse["x"] == found.bse["x"]
+            values = found.predict({"x": [0.0, 0.0], "c": ["l3", "l11"]})
+            assert np.isnan(values).tolist() == [False, True]
+    assert weak > 0
 
 
 def test_intervals_of_a_median_that_bends_little_are_score_sets(tmp_path):

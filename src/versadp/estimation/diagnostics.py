@@ -1,12 +1,13 @@
 """Diagnose a fit: what a solver found is converged, weak, or a failure.
 
-Where every coefficient's curvature stands out from its own sampling error (`diagnostic_statistics.py`), a minimum is an
-estimate and its sandwich a covariance. Where one does not, all coefficients of the model get score sets
-(`score_sets.py`): one that is strong by itself is still wrong where another that it depends on is. A loss with kinks
-keeps its estimate beside them, if its curvature can be seen at all. So does one whose curvature depends on the
-coefficients, if it stands out at some value within the interval: to call such a fit weak where the estimate happens to
-lie would select estimates. A solver that found no minimum has failed for want of curvature if some curvature where it
-ended cannot be told from none: that is weak too. Otherwise it failed.
+Weakness belongs to a coefficient: one whose curvature cannot be told from none (`SEEN`) has no estimate, and makes the
+fit weak; the others keep estimates, standard errors and intervals. Every coefficient of a release with noise has a
+score set (`profile_scores.py`): nothing that depends on an estimate decides which kind of interval is given. Scores
+that bend are followed pass by pass (`score_sets.py`) for coefficients below `FOLLOWED`.
+
+A solver that found no minimum has failed for want of curvature if some curvature where it started cannot be told from
+none: that is weak too. Linear scores have a zero all the same; of others the least criterion is taken for it.
+Otherwise the fit failed.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from versadp.errors import ParameterError
+from versadp.estimation.combine import group_step, step_size
 from versadp.estimation.criterion import PASSES, ByPasses, Combined, Followed, OutOfBudget, affordable, criterion
 from versadp.estimation.descent import Slopes, descend
-from versadp.estimation.diagnostic_statistics import bias, contrast_test, following, strength
+from versadp.estimation.diagnostic_statistics import bias, contrast_test, strength
 from versadp.estimation.outcome import Outcome
+from versadp.estimation.profile_scores import Expansion, profile_scores
 from versadp.estimation.score_sets import ScoreSet, Space, scanned, score_set
 from versadp.estimation.thresholds import (
     CURVATURE_REACH,
+    FOLLOWED,
     LARGEST_BIAS,
-    PLAUSIBLE_RANGE,
     SEEN,
     STRENGTH_WITHOUT_BIAS,
     STRONG,
@@ -36,10 +39,12 @@ if TYPE_CHECKING:
 
     from versadp.estimation.moments import Family, Moments
     from versadp.estimation.newton import Fit
+    from versadp.estimation.profile_scores import ProfileScores
 
     Array = NDArray[np.float64]
     Groups = tuple[NDArray[np.int64], ...]
 
+LINEAR = 1e-6  # standard errors that a Newton step may leave, and relative change of a Hessian: rounding
 DIFFERENCE_STEP = 1e-3  # along the least curvature: t does not depend on its length where scores are smooth
 
 
@@ -67,8 +72,8 @@ class Diagnostics:
         True where hardly any record tells of a quantile: then a fit is weak, however it bends.
     noisy : bool
         True where there is noise whose bias of second order is to be taken off.
-    smooth : bool
-        True for a loss whose curvature varies smoothly with the coefficients.
+    noise : bool
+        True where there is noise that is undone: intervals are score sets then.
     """
 
     family: Family
@@ -81,11 +86,11 @@ class Diagnostics:
     bends: bool = True
     scarce: bool = False
     noisy: bool = False
-    smooth: bool = False
+    noise: bool = True
 
     @property
     def least(self) -> float:
-        """The strength below which a coefficient is weak."""
+        """The strength below which want of curvature explains that there is no minimum."""
         return STRONG if self.bends else SEEN
 
     def strength(self, theta: Array, weights: Array, along: Array) -> Array:
@@ -112,22 +117,25 @@ class Diagnosis:
     diagnostics : Diagnostics
     spread : Space, optional
         Around which score sets are looked for if there is no minimum.
-    wanted : bool
-        True if there are to be score sets.
+    profiles : ProfileScores, optional
+        Of which score sets are made, if there are to be any.
     """
 
     fit: Fit
     diagnostics: Diagnostics
-    wanted: bool = False
+    profiles: ProfileScores | None = None
     spread: Space | None = None
 
     def complete(self) -> Fit:
         """Return the fit with its score sets, if it is to have them, and its specification test."""
         fit, diagnostics = self.fit, self.diagnostics
-        if self.spread is not None:
-            return replace(fit, sets=_sets(diagnostics, diagnostics.weights(fit), self.spread, seen=False))
-        if self.wanted:
-            fit = replace(fit, sets=score_sets(fit, diagnostics))
+        if self.spread is not None and self.profiles is None:
+            every = np.arange(len(diagnostics.coefficients))
+            return replace(fit, sets=_sets(diagnostics, diagnostics.weights(fit), self.spread, every, seen=False))
+        if self.profiles is not None:
+            fit = replace(fit, sets=score_sets(fit, diagnostics, self.profiles, self.spread))
+        if diagnostics.scarce and fit.weak:  # neither an estimate's error nor its curvature is known then
+            fit = replace(fit, cov=np.full_like(fit.cov, np.nan))
         return fit if fit.hessian is None else replace(fit, contrasts=contrast_test(diagnostics.tested, fit.theta))
 
 
@@ -138,71 +146,129 @@ def diagnose(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
     return Diagnosis(fit, diagnostics) if fit.hessian is None else _minimum(fit, diagnostics)
 
 
-def score_sets(fit: Fit, diagnostics: Diagnostics) -> tuple[ScoreSet, ...]:
-    """Return the score sets of a minimum, weak or not."""
+def score_sets(
+    fit: Fit, diagnostics: Diagnostics, profiles: ProfileScores | None = None, spread: Space | None = None
+) -> tuple[ScoreSet, ...]:
+    """Return the score sets of a minimum: in closed form, but by passes for weak coefficients of scores that bend."""
+    if profiles is None:
+        profiles = _profiles(fit, diagnostics)
+    found = list(profiles.sets(standard_errors(fit, diagnostics)))
+    t = np.zeros(len(found)) if fit.strength is None else fit.strength
+    rest = np.flatnonzero(~(profiles.affine | (t >= FOLLOWED)))
+    if rest.size:
+        by_passes = _sets_by_passes(fit, diagnostics, rest, spread, seen=bool((t >= SEEN).all()))
+        for k, each in zip(rest, by_passes, strict=True):
+            found[k] = each
+    return tuple(found)
+
+
+def standard_errors(fit: Fit, diagnostics: Diagnostics) -> Array:
+    """Return the standard errors of the coefficients."""
+    c = diagnostics.coefficients
+    return np.asarray(np.sqrt(np.maximum(np.einsum("jp,pq,jq->j", c, fit.cov, c), 0.0)))
+
+
+def _profiles(fit: Fit, diagnostics: Diagnostics, mean: Array | None = None) -> ProfileScores:
+    assert fit.hessian is not None
+    scores = Combined(diagnostics.few, diagnostics.weights(fit), diagnostics.groups)
+    at, rows = Expansion(fit.theta, fit.hessian), diagnostics.family.source.rows
+    return profile_scores(scores, at, diagnostics.coefficients, standard_errors(fit, diagnostics), rows, mean=mean)
+
+
+def _sets_by_passes(
+    fit: Fit, diagnostics: Diagnostics, which: NDArray[np.intp], spread: Space | None, *, seen: bool
+) -> tuple[ScoreSet, ...]:
+    """Return score sets of some coefficients, looked for pass by pass."""
     eigenvalue, vectors = np.linalg.eigh(fit.cov)
-    space = Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
-    t = np.zeros(1) if fit.strength is None else fit.strength
-    seen = bool((t >= SEEN).all())
-    if seen and (not diagnostics.bends or (fit.converged and bool((t < STRONG).any()))):
-        return _followed_sets(fit, diagnostics, space)
-    return _sets(diagnostics, diagnostics.weights(fit), space, seen=seen)
-
-
-def _followed_sets(fit: Fit, diagnostics: Diagnostics, space: Space) -> tuple[ScoreSet, ...]:
-    """Return the score sets of a minimum whose curvature is seen, in few passes."""
+    space = spread or Space(fit.theta, vectors * np.sqrt(np.maximum(eigenvalue, 1e-12 * eigenvalue[-1])))
+    if not seen:
+        return _sets(diagnostics, diagnostics.weights(fit), space, which, seen=False)
     assert fit.hessian is not None
     scores = ByPasses(Combined(diagnostics.family, diagnostics.weights(fit), diagnostics.groups), PASSES)
-    profiles = (Followed(scores, fit.hessian, *space.across(each), space.origin) for each in diagnostics.coefficients)
-    return tuple(
-        scanned(profile, each, seen=True) for profile, each in zip(profiles, diagnostics.coefficients, strict=True)
-    )
+    some = diagnostics.coefficients[which]
+    profiles = (Followed(scores, fit.hessian, *space.across(each), space.origin) for each in some)
+    return tuple(scanned(profile, each, seen=True) for profile, each in zip(profiles, some, strict=True))
 
 
 def _minimum(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
-    assert fit.hessian is not None
-    errors = np.sqrt(
-        np.maximum(np.einsum("jp,pq,jq->j", diagnostics.coefficients, fit.cov, diagnostics.coefficients), 0.0)
-    )
-    along = following(fit.hessian, diagnostics.coefficients, errors if diagnostics.bends else 2 * errors)
-    mix = diagnostics.weights(fit)
-    t = diagnostics.strength(fit.theta, mix[0], along)
-    found, weak = replace(fit, strength=t), replace(fit, strength=t, outcome=Outcome.WEAK)
-    # where curvature does not vary at all there is nothing to judge
-    if diagnostics.scarce or (_best_within(t, fit, diagnostics, mix[0], along) < diagnostics.least).any():
-        return Diagnosis(weak, diagnostics, wanted=True)
+    """Return the diagnosis of a zero of the scores: weak where a coefficient's curvature cannot be told from none."""
+    profiles = _profiles(fit, diagnostics)
+    t, errors = profiles.strength, standard_errors(fit, diagnostics)
+    outcome = Outcome.WEAK if diagnostics.scarce or (t < SEEN).any() else Outcome.CONVERGED
+    found = replace(fit, strength=t, outcome=outcome)
     if diagnostics.noisy and diagnostics.bends and (t < STRENGTH_WITHOUT_BIAS).any():
-        off = bias(Combined(diagnostics.few, mix, diagnostics.groups), fit, diagnostics.family.source.rows)
-        if off is None or (np.abs(diagnostics.coefficients @ off) > LARGEST_BIAS * errors).any():
-            return Diagnosis(weak, diagnostics, wanted=True)
-        found = replace(found, bias=off)
-    return Diagnosis(found, diagnostics, wanted=bool((t < STRONG).any()))
+        off = bias(Combined(diagnostics.few, diagnostics.weights(fit), diagnostics.groups), fit, profiles.rows)
+        found = replace(found, bias=None if off is None else _no_more(off, diagnostics.coefficients, errors))
+    return Diagnosis(found, diagnostics, profiles if diagnostics.noise or found.weak else None)
 
 
-def _best_within(t: Array, fit: Fit, diagnostics: Diagnostics, mix: Array, along: Array) -> Array:
-    """Return the best strength of each coefficient within its interval: of one that is strong already, its own."""
-    best = t.copy()
-    if not diagnostics.smooth or (t < SEEN).any():
-        return best
-    for j in np.flatnonzero(t < STRONG):
-        for shift in (-PLAUSIBLE_RANGE, PLAUSIBLE_RANGE):
-            moved = diagnostics.strength(fit.theta + shift * along[j], mix, along[j : j + 1])
-            best[j] = max(best[j], moved[0])
-    return best
+def _no_more(off: Array, coefficients: Array, errors: Array) -> Array:
+    """Return a bias, of each coefficient no more than terms of second order can tell."""
+    most = LARGEST_BIAS * errors
+    return np.asarray(np.linalg.solve(coefficients, np.clip(coefficients @ off, -most, most)))
 
 
 def _failure(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
-    diagnostics, mix = replace(diagnostics, family=diagnostics.small), diagnostics.weights(fit)
+    """Return the diagnosis of a solver without a minimum: weak if it failed for want of curvature."""
+    diagnostics = replace(diagnostics, family=diagnostics.small)
+    mix = diagnostics.weights(fit)
     try:
+        if (zero := _zero_of_line(fit, diagnostics, mix)) is not None:
+            return _minimum(zero, diagnostics)
         moments = diagnostics.family.moments(diagnostics.start, mix)
-    except ParameterError:
+    except (ParameterError, np.linalg.LinAlgError):
         return Diagnosis(fit, diagnostics)
     space, t = _around(moments, diagnostics, mix)
     if space is None:
         return Diagnosis(fit, diagnostics)
+    if (near := _nearest(fit, diagnostics, mix, space)) is not None:
+        return near
     lost = np.full_like(fit.theta, np.nan)
     weak = replace(fit, theta=lost, strength=np.full(lost.size, t), outcome=Outcome.WEAK)
     return Diagnosis(weak, diagnostics, spread=space)
+
+
+def _nearest(fit: Fit, diagnostics: Diagnostics, mix: Array, space: Space) -> Diagnosis | None:
+    """Return the diagnosis of a weak fit at the least criterion; None if no coefficient is known there."""
+    family, groups = diagnostics.family, diagnostics.groups
+    scores = Combined(family, mix, groups)
+    q = criterion(scores, space.origin, space.root.T, affordable(family))
+
+    def residual(w: Array) -> Array | None:
+        return q.residual(space.origin + space.root @ w)
+
+    start = np.zeros(space.origin.size)
+    try:
+        _, found = descend(residual, start, residual(start), Slopes(), enough=0.0)
+        theta = space.origin + space.root @ found
+        moments = family.moments(theta, mix)
+        cov = group_step(moments, groups).cov
+    except (ParameterError, OutOfBudget, np.linalg.LinAlgError):
+        return None
+    near = replace(fit, theta=theta, cov=cov, hessian=moments.hessian, n=moments.n, mix=mix, outcome=Outcome.WEAK)
+    profiles = _profiles(near, diagnostics, moments.score.ravel()[scores.place])
+    if not (profiles.strength >= SEEN).any():
+        return None
+    return Diagnosis(replace(near, strength=profiles.strength), diagnostics, profiles, Space(theta, space.root))
+
+
+def _zero_of_line(fit: Fit, diagnostics: Diagnostics, mix: Array) -> Fit | None:
+    """Return the zero of scores that are linear in the coefficients, minimum or not; None of others.
+
+    Where one coefficient's curvature is lost in noise, those of others need not be: their score sets hold.
+    """
+    family, groups = diagnostics.family, diagnostics.groups
+    first = family.moments(diagnostics.start, mix)
+    step = group_step(first, groups)
+    there = family.moments(diagnostics.start + step.move, mix)
+    left = group_step(there, groups)
+    if (
+        step_size(left.move, left.cov, groups) > LINEAR
+        or np.abs(there.hessian - first.hessian).max() > LINEAR * np.abs(first.hessian).max()
+    ):
+        return None
+    theta = diagnostics.start + step.move
+    return replace(fit, theta=theta, cov=left.cov, hessian=there.hessian, n=there.n, mix=mix)
 
 
 def _around(moments: Moments, diagnostics: Diagnostics, mix: Array) -> tuple[Space | None, float]:
@@ -230,8 +296,10 @@ def _relative(hessian: Array, spread: Array) -> tuple[Array | None, Array]:
     return values, vectors
 
 
-def _sets(diagnostics: Diagnostics, mix: Array, space: Space, *, seen: bool) -> tuple[ScoreSet, ...]:
-    p = space.origin.size
+def _sets(
+    diagnostics: Diagnostics, mix: Array, space: Space, which: NDArray[np.intp], *, seen: bool
+) -> tuple[ScoreSet, ...]:
+    p, some = space.origin.size, diagnostics.coefficients[which]
     q = criterion(
         Combined(diagnostics.family, mix, diagnostics.groups),
         space.origin,
@@ -246,9 +314,9 @@ def _sets(diagnostics: Diagnostics, mix: Array, space: Space, *, seen: bool) -> 
     try:
         _, found = descend(residual, start, residual(start), slopes, enough=0.0)
         centre = Space(space.origin + space.root @ found, space.root)
-        return tuple(score_set(q, centre, each, seen=seen, slopes=slopes.values) for each in diagnostics.coefficients)
+        return tuple(score_set(q, centre, each, seen=seen, slopes=slopes.values) for each in some)
     except OutOfBudget:
-        return (ScoreSet.nothing(),) * p
+        return (ScoreSet.nothing(),) * len(some)
 
 
 def sample_size_needed(diagnostics: Diagnostics, rows: int) -> float | None:

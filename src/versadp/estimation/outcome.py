@@ -41,7 +41,7 @@ class Outcome(StrEnum):
     CONVERGED = "converged", "the corrected score is zero at an interior minimum", ""
     WEAK = (
         "weak",
-        "these records hardly tell how the corrected objective bends; intervals are what the scores cannot reject",
+        "some coefficients have a curvature that cannot be told from none; intervals are what the scores cannot reject",
         "more records, a larger exact_rate, less noise or fewer coefficients would help",
     )
     INDEFINITE = (

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 OUTWARDS = (2.0, 4.0, 8.0, 16.0, 32.0, 128.0, 1024.0)  # standard errors: where Q is looked at first
 BARRIER = 0.9999  # a level: what lies behind so high a wall is an artefact of the sample, where curvature is seen
 SURE = 0.5  # a level below that of any interval that is asked for
+FARTHEST = 0.9999  # a level: p-values of values beyond all that were looked at are smaller, and told as 0
 CLOSER = 3  # looks at most at each end of a 95% set; other levels get one
 AT_END = 0.01  # of an end's distance from the estimate: where lines between nodes are so near the curve, they will do
 SIDE_BY_SIDE = 2.0  # standard errors: two looks no further apart share their slopes
@@ -84,6 +85,25 @@ class ScoreSet:
         low = -np.inf if first == 0 else self._crossing(first - 1, first, limit)
         high = np.inf if last == self.at.size - 1 else self._crossing(last + 1, last, limit)
         return low, high
+
+    def pvalue(self, at: float) -> float:
+        """Return the p-value of a value: 1 less the level of the smallest set that holds it; NaN where Q is unknown.
+
+        Examples
+        --------
+        >>> values = np.linspace(-5, 5, 11)
+        >>> round(ScoreSet(values, (values - 1) ** 2).pvalue(0.0), 4)
+        0.3173
+        """
+        from scipy.special import ndtr
+
+        if not self.at.size or not self.at[0] <= at <= self.at[-1]:
+            beyond = self.at.size and self.least[0 if at < self.at[0] else -1] > quantile(FARTHEST)
+            return 0.0 if beyond else np.nan
+        root = np.sqrt(np.minimum(self.least, 1e6))
+        centre = int(np.argmin(root))  # roots are of two signs on its two sides, and straight through it
+        root[:centre] *= -1
+        return float(2 * ndtr(-abs(np.interp(at, self.at, root))))
 
     def _crossing(self, out: int, inside: int, limit: float) -> float:
         """Return where the root of the criterion crosses the limit's between two nodes."""

@@ -5,6 +5,7 @@ Sources are pages under `docs/`, a proof, or a plain reason; "chosen" says that 
 
 # strength t of a coefficient's curvature: its mean over its sampling error
 STRONG = 7.0  # below, Wald intervals cover too little and score sets are given (docs/theory/trust.md)
+FOLLOWED = 4.0  # below, scores that bend are followed pass by pass: from here on closed sets were the same to 0.1 se
 SEEN = 2.0  # below, curvature cannot be told from none, and a minimum is no estimate (docs/theory/trust.md)
 STRENGTH_WITHOUT_BIAS = 25.0  # from there on the bias, of the order of 1/t standard errors, is not worth a pass
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from versadp.correction import CustomModel, SignedPoints
 from versadp.errors import EstimationError, ParameterError
+from versadp.estimation import ScoreSet
 from versadp.estimation.covariance import Inquiry, Labels, look_at
 from versadp.estimation.moments import Family
 from versadp.estimation.thresholds import SAFE_SAMPLING
@@ -34,6 +35,7 @@ from versadp.noise import How
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.estimation import Fit
     from versadp.fitting.report import FitReport
     from versadp.fitting.sample_design import SampleDesign
     from versadp.release.release import Release
@@ -66,11 +68,11 @@ def with_design_covariance(answer: FitReport, design: SampleDesign) -> FitReport
 def widened_for_people(answer: FitReport, design: SampleDesign) -> FitReport:
     """Return a fit with the covariance of people who have several rows each.
 
-    What is told beside it by taking rows for independent (score sets, the specification test) is left out; a weak fit
-    has nothing else, and no answer then.
+    Score sets are widened alike. The specification test takes rows for independent and is left out, and a weak fit has
+    no answer.
     """
     fit, k = answer.fit, design.rows_per_person
-    if fit.weak or fit.sets:
+    if fit.weak:
         raise EstimationError(
             "these records hardly tell how the objective bends, and the intervals that hold then take rows for "
             "independent",
@@ -82,10 +84,11 @@ def widened_for_people(answer: FitReport, design: SampleDesign) -> FitReport:
     widened = replace(fit, cov=fit.cov * k, contrasts=None, curve=curve)
     sampling = _sampling_part(answer, design)
     if sampling is None:
-        return replace(answer, fit=widened)
+        return replace(answer, fit=with_scaled_sets(fit, widened, answer.problem.scale))
     said = f"for up to {k:,} rows per person: its sampling part, estimated by signed points, {k:,} times"
     cov = fit.cov + (k - 1) * sampling
-    return replace(answer, fit=replace(widened, cov=cov), notes=dict(answer.notes) | {"covariance": said})
+    widened = with_scaled_sets(fit, replace(widened, cov=cov), answer.problem.scale)
+    return replace(answer, fit=widened, notes=dict(answer.notes) | {"covariance": said})
 
 
 @dataclass(frozen=True)
@@ -156,17 +159,17 @@ def refuse_people(release: Release, what: str) -> None:
 def _with_labels(answer: FitReport, design: SampleDesign) -> FitReport:
     """Return a fit with the covariance of clusters, or of records that stand for several each.
 
-    What is told beside it by taking records for independent (score sets, the specification test) is left out; a weak
-    fit has nothing else, and no answer then.
+    Score sets are scaled alike. The specification test takes records for independent and is left out, and a fit without
+    a zero of its scores has no answer.
     """
     fit, diagnostics, problem = answer.fit, answer.diagnostics, answer.problem
-    if fit.weak or (fit.converged and (fit.sets or diagnostics is None or fit.hessian is None)):
+    if (fit.weak and fit.hessian is None) or (fit.converged and (diagnostics is None or fit.hessian is None)):
         raise EstimationError(
             "these records hardly tell how the objective bends, and the intervals that hold then take records for "
             "independent",
             hint="leave out cov_type and weight_type, or use more records or fewer coefficients",
         )
-    if not fit.converged:
+    if not (fit.converged or fit.weak):
         return answer
     assert diagnostics is not None
     family = diagnostics.family
@@ -175,4 +178,14 @@ def _with_labels(answer: FitReport, design: SampleDesign) -> FitReport:
     whole = Family((*family.forms, Labels()), problem.source, family.size, family.engine, family.seed)
     cov = look_at(whole, fit, diagnostics.groups, inquiry).cov
     n = round(fit.n * design.weight) if design.counted else fit.n
-    return replace(answer, fit=replace(fit, cov=problem.approximation.widened(cov), contrasts=None, n=n))
+    found = replace(fit, cov=problem.approximation.widened(cov), contrasts=None, n=n)
+    return replace(answer, fit=with_scaled_sets(fit, found, problem.scale))
+
+
+def with_scaled_sets(before: Fit, found: Fit, coefficients: Array) -> Fit:
+    """Return a fit with the score sets of another covariance: Q is divided by the ratio of the variances."""
+    old, new = (np.einsum("jp,pq,jq->j", coefficients, each.cov, coefficients) for each in (before, found))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(old > 0, new / old, 1.0)
+    sets = (ScoreSet(each.at, each.least / by) for each, by in zip(before.sets, ratio.tolist(), strict=False))
+    return replace(found, sets=tuple(sets))

@@ -147,7 +147,7 @@ class Members:
             bends,
             scarce=_is_scarce(getattr(model.loss, "tau", None), line),
             noisy=self.options.method == "efficient" and bool(problem.blocks),
-            smooth=bends and bool(getattr(model.loss, "smooth", False)),
+            noise=self.options.method != "naive" and bool(problem.blocks),
         )
 
     def solve_quantile(self, question: Question) -> Fit:

@@ -23,6 +23,7 @@ import numpy as np
 
 from versadp.engine import as_engine
 from versadp.errors import EstimationError, ParameterError
+from versadp.estimation.thresholds import STRONG
 from versadp.estimation.update import AGAIN, Kept
 from versadp.fitting.coarse import refuse_coarse
 from versadp.fitting.counted_records import (
@@ -206,7 +207,7 @@ def _refuse(design: SampleDesign, answer: FitReport, given: dict[str, Any]) -> N
         why = "an extension of one's own has no update"
     elif fit.hessian is None or problem.design is None or answer.diagnostics is None:
         why = "this fit has no update: it is not by a score that bends"
-    elif fit.sets:
+    elif fit.weak or (fit.sets and (fit.strength is None or bool((fit.strength < STRONG).any()))):
         why = "how these records bend is hardly known, so that no quadratic says what they have to say"
     if why is not None:
         raise EstimationError(why, hint="fit all records again when new ones come")

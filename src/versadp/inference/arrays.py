@@ -170,7 +170,7 @@ class Estimated:
     Parameters
     ----------
     sure : bool
-        True if a weak fit has no value either.
+        True if a weak fit may have no value either.
 
     Examples
     --------
@@ -197,8 +197,8 @@ class Estimated:
         """Return the estimate, or raise."""
         if results is None:  # a dataclass looks for a default in its class
             raise AttributeError(f"only instances of {owner.__name__} have this attribute")
-        results.need_estimate(sure=self._sure)
         kept: NamedArray = getattr(results, self._kept)
+        results.need_estimate(sure=self._sure and kept is None)
         return kept
 
     def __set__(self, results: Estimates, value: ArrayLike | None) -> None:

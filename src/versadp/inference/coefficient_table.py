@@ -81,12 +81,16 @@ class CoefTable(Sequence[Row]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def coefficient_table(names: Sequence[str], params: Array, bse: Array, bounds: Array, level: float) -> CoefTable:
+def coefficient_table(
+    names: Sequence[str], params: Array, bse: Array, bounds: Array, level: float, *, p: Array | None = None
+) -> CoefTable:
     """Return the coefficient table; NaN (z of a coefficient without error) becomes an empty cell.
 
-    `bounds` are the intervals, one row per coefficient; their ends may be infinite.
+    `bounds` are the intervals, one row per coefficient; their ends may be infinite. `p` are p-values, if they are not
+    by the normal distribution.
     """
-    z, p = z_and_p(params, bse)
+    z, normal = z_and_p(params, bse)
+    p = normal if p is None else p
     keys = ("estimate", "std_error", "z", "p_value", "lower", "upper")
     rows: list[Row] = []
     for name, *numbers in zip(names, params, bse, z, p, *bounds.T, strict=True):

@@ -3,7 +3,8 @@
     √n (θ̂ - θ₀) → N(0, V⁻¹ A V⁻¹)
 
 A fit that did not converge has no estimate: asking for one is an error with the advice of its outcome. A weak fit has
-intervals, and estimates of the coefficients with a visible curvature, but no covariance.
+intervals of all coefficients; those whose curvature cannot be told from none have no estimate and no standard error
+(NaN), the others have both.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from versadp.inference.wald import read_constraints, wald
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from versadp.estimation import Curve
     from versadp.formula.terms import Terms
@@ -98,7 +99,7 @@ class Estimates:
             trust=Trust.read(self.trust).of(names),
             # the last iterate of a failed fit is not an estimate, and is not kept
             params=self._checked_params(names) if self.answered else None,
-            cov=NamedArray(check_covariance(self.cov, len(names)), names) if self.converged else None,
+            cov=self._checked_cov(names),
             formula=_text(self.formula),
             advice=_text(self.advice),
             header=MappingProxyType({str(label): str(fact) for label, fact in (self.header or {}).items()}),
@@ -121,8 +122,25 @@ class Estimates:
         if self.converged:
             return NamedArray(check_array("params", self.params, (len(names),)), names)
         given = np.full(len(names), np.nan) if self.params is None else np.array(self.params, dtype=float)
-        seen = [self.trust.strength.get(name, 0.0) >= SEEN for name in names]
-        return NamedArray(np.where(seen, check_shape("params", given, (len(names),)), np.nan), names)
+        return NamedArray(np.where(self._seen(names), check_shape("params", given, (len(names),)), np.nan), names)
+
+    def _checked_cov(self, names: tuple[str, ...]) -> NamedArray | None:
+        """Return the covariance; of a weak fit NaN for coefficients without an estimate, or None if all are."""
+        if self.converged:
+            return NamedArray(check_covariance(self.cov, len(names)), names)
+        if not (self.answered and self.has_covariance):
+            return None
+        given = check_shape("the covariance", self.cov, (len(names), len(names)))
+        seen = self._seen(names) & np.isfinite(np.diag(given))
+        if not seen.any():
+            return None
+        known = np.full_like(given, np.nan)
+        known[np.ix_(seen, seen)] = check_covariance(given[np.ix_(seen, seen)], int(seen.sum()))
+        return NamedArray(known, names)
+
+    def _seen(self, names: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Return True for each coefficient whose curvature can be told from none."""
+        return np.array([self.trust.strength.get(name, 0.0) >= SEEN for name in names])
 
     def _settle(self, **values: object) -> None:
         """Set fields to checked values, during `__init__`."""
@@ -138,6 +156,11 @@ class Estimates:
     def answered(self) -> bool:
         """True if there are intervals: converged, or weak."""
         return self.converged or self.outcome is Outcome.WEAK
+
+    @property
+    def has_covariance(self) -> bool:
+        """True if the covariance of some coefficients is known: of a weak fit that of those with an estimate."""
+        return self.__dict__["_cov"] is not None
 
     @property
     def correction(self) -> str:
@@ -159,7 +182,7 @@ class Estimates:
         return Link.read(self.predict_link)
 
     def need_estimate(self, *, sure: bool = False) -> None:
-        """Raise if there is no estimate (with a covariance if `sure`), with what happened and what to do."""
+        """Raise if there is no estimate (of all coefficients if `sure`), with what happened and what to do."""
         if not (self.converged if sure else self.answered):
             raise EstimationError(f"not converged: {self.outcome} ({self.outcome.happened})", hint=self.remedy)
 
@@ -194,9 +217,10 @@ class Estimates:
 
     @cached_property
     def bse(self) -> NamedArray:
-        """Standard errors; NaN for a weak fit, whose estimates are not approximately normal."""
+        """Standard errors; NaN for weak coefficients, whose estimates are not approximately normal."""
         self.need_estimate()
-        errors = np.sqrt(np.diag(self.cov.values)) if self.converged else np.full(len(self.names), np.nan)
+        known = self.converged or self.has_covariance
+        errors = np.sqrt(np.diag(self.cov.values)) if known else np.full(len(self.names), np.nan)
         return NamedArray(errors, self.names)
 
     @property
@@ -211,8 +235,16 @@ class Estimates:
 
     @property
     def pvalues(self) -> NamedArray:
-        """Two-sided p-values of the hypotheses that coefficients are 0, by the normal distribution."""
-        return NamedArray(z_and_p(self.params.values, self.bse.values)[1], self.names)
+        """Two-sided p-values of the hypotheses that coefficients are 0.
+
+        By the same criterion as the intervals, so that 0 lies outside the 95% interval if and only if p < 0.05: by the
+        score where intervals are score sets, else by the normal distribution.
+        """
+        p = z_and_p(self.params.values, self.bse.values)[1]
+        if self._kind == "score":
+            sets = self._score_sets
+            p = np.array([sets[name].pvalue(0.0) for name in self.names])
+        return NamedArray(p, self.names)
 
     def conf_int(self, level: float = 0.95, kind: str = "auto", *, alpha: float | None = None) -> NamedArray:
         """Return lower and upper ends of confidence intervals, one row per coefficient.
@@ -221,20 +253,22 @@ class Estimates:
         ----------
         level : float
         kind : str
-            "wald" by standard errors, which a weak fit does not have; "score" for values that the scores cannot
+            "wald" by standard errors, which weak coefficients do not have; "score" for values that the scores cannot
             reject, with ends that may be infinite; "profile", of fits by likelihood, for values that the likelihood
-            cannot reject, likewise. "auto" (default) is score sets for a weak fit and for one with an uncertain
-            curvature, profiles if there are any, and Wald otherwise.
+            cannot reject, likewise. "auto" (default) is score sets wherever noise was undone, which become Wald
+            intervals as the curvature becomes known, profiles of fits by likelihood, and Wald otherwise.
         alpha : float, optional
             1 - level, as in statsmodels, in place of a level.
         """
         if alpha is not None:
             level = 1 - inputs.number("alpha", alpha, 0, 1, open_low=True, open_high=True)
-        self.need_estimate(sure=kind == "wald")
+        self.need_estimate()
         if kind not in KINDS:
             raise ParameterError(f"there is no kind of interval {kind!r}", hint=near(kind, KINDS))
         if kind == "auto":
             kind = self._kind
+        if kind == "wald" and not self.converged:
+            self.need_estimate(sure=np.isnan(self.bse.values).all())
         if kind != "wald":
             sets: Mapping[str, Any] = self._score_sets if kind == "score" else self._need_profiles()
             level = check_level(level)
@@ -290,7 +324,9 @@ class Estimates:
 
     def coef_table(self, level: float = 0.95) -> CoefTable:
         """Return the coefficient table: rows of coefficient, estimate, std_error, z, p_value, lower, upper."""
-        return coefficient_table(self.names, self.params.values, self.bse.values, self.conf_int(level).values, level)
+        ends = self.conf_int(level).values
+        p = self.pvalues.values if self._kind == "score" else None
+        return coefficient_table(self.names, self.params.values, self.bse.values, ends, level, p=p)
 
     def wald_test(self, R: ArrayLike | str | Sequence[str], q: ArrayLike = 0.0) -> WaldTest:
         """Return the Wald test of linear constraints R θ = q.
@@ -304,7 +340,17 @@ class Estimates:
             Right sides.
         """
         matrix, right = read_constraints(R, q, self.names)
-        return wald(self.params.values, self.cov.values, matrix, right)
+        return wald(*self._known(matrix), matrix, right)
+
+    def _known(self, matrix: Array) -> tuple[Array, Array]:
+        """Return estimates and covariance for linear combinations, 0 for weak coefficients that have no part in any."""
+        params, cov = self.params.values, self.cov.values
+        weak = np.isnan(np.diag(cov))
+        part = np.abs(matrix).sum(axis=0) > 0
+        if (weak & part).any():
+            named = ", ".join(np.array(self.names)[weak & part])
+            raise EstimationError(f"no test of weak coefficients: {named}", hint="read their intervals")
+        return np.where(weak, 0.0, params), np.where(weak[:, None] | weak, 0.0, cov)
 
     def t_test(self, R: ArrayLike | str | Sequence[str], q: ArrayLike = 0.0, level: float = 0.95) -> CoefTable:
         """Return estimate, standard error, z, p-value and interval of linear combinations R θ - q, one row each.
@@ -319,8 +365,9 @@ class Estimates:
             Of the intervals.
         """
         matrix, right = read_constraints(R, q, self.names)
-        gap = matrix @ self.params.values - right
-        error = np.sqrt(np.sum((matrix @ self.cov.values) * matrix, axis=1))
+        params, cov = self._known(matrix)
+        gap = matrix @ params - right
+        error = np.sqrt(np.sum((matrix @ cov) * matrix, axis=1))
         words = [R] if isinstance(R, str) else [text for text in np.ravel(np.asarray(R)) if isinstance(text, str)]
         names = [part.strip() for text in words for part in text.split(",")]
         if len(names) != len(gap):

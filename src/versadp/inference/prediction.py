@@ -19,6 +19,8 @@ from versadp.inference.coefficient_table import interval
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from versadp.inputs import Array
 
     Function = Callable[[Array], Array]
@@ -166,7 +168,8 @@ def predict(
     >>> predict(np.array([[1.0, 2.0]]), np.array([0.5, 1.0]), np.eye(2), identity, None)
     array([2.5])
     """
-    centre = matrix @ params + aside
+    unknown, params, cov = without_weak(matrix, params, cov)
+    centre = np.where(unknown, np.nan, matrix @ params + aside)
     if level is None:
         return link(centre)
     error = np.sqrt(np.maximum(np.sum((matrix @ cov) * matrix, axis=1), 0))
@@ -174,6 +177,20 @@ def predict(
     low, high = link(ends[:, 0]), link(ends[:, 1])
     slope = _slope(link, centre, error)
     return Prediction(link(centre), np.minimum(low, high), np.maximum(low, high), level, std_error=slope * error)
+
+
+def without_weak(matrix: Array, params: Array, cov: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Return which rows need a coefficient without an estimate, and estimates and covariance with 0 for those.
+
+    Examples
+    --------
+    >>> cov = np.array([[1.0, np.nan], [np.nan, np.nan]])
+    >>> without_weak(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([2.0, np.nan]), cov)[0]
+    array([False,  True])
+    """
+    weak = np.isnan(params) | np.isnan(np.diag(cov))
+    unknown = (matrix[:, weak] != 0).any(axis=1)
+    return unknown, np.where(weak, 0.0, params), np.where(weak[:, None] | weak, 0.0, cov)
 
 
 def predict_average(

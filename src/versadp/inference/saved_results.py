@@ -2,8 +2,8 @@
 
 Python writes the shortest text that reads back as the same float64, so that numbers do not change. Version 2 added
 curves, for intervals by inversion, version 3 diagnostics, version 4 the levels of categories, version 5 the classes of
-a response, version 6 the estimated bias, version 7 an offset, version 8 profiles of a likelihood; results without these
-are written in the earlier version.
+a response, version 6 the estimated bias, version 7 an offset, version 8 profiles of a likelihood, version 9 the
+covariance of a weak fit, null for weak coefficients; results without these are written in the earlier version.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # bytes of a file that is read: chosen; results of 1000 coefficients, whose covariance is most of it, take 20 MB
 MAX_RESULTS = 64 * 2**20
-_VERSION = 8  # of the format; `_SINCE` says what each version added
+_VERSION = 9  # of the format; `_SINCE` says what each version added
 _FORMAT = {"format": "versadp results", "version": _VERSION}
 _SINCE: dict[str, tuple[int, Any]] = {  # version that added an entry, and its value in files of earlier versions
     "curves": (2, {}),
@@ -42,11 +42,12 @@ _SINCE: dict[str, tuple[int, Any]] = {  # version that added an entry, and its v
     "offset": (7, None),
     "profiles": (8, {}),
 }
+_LATEST = 8  # version of an entry that was added last
 
 
 @dataclass(frozen=True)
 class SavedResults:
-    """The entries of a file of version 8; types are checked here, values by `Results`.
+    """The entries of a file of version 9; types are checked here, values by `Results`.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class SavedResults:
     names: tuple[str, ...]
     outcome: Outcome
     params: tuple[float | None, ...] | None
-    cov: tuple[tuple[float, ...], ...] | None
+    cov: tuple[tuple[float | None, ...], ...] | None
     nobs: int
     loss: str
     method: str
@@ -84,13 +85,13 @@ class SavedResults:
     @classmethod
     def of(cls, results: Results) -> SavedResults:
         """Return the entries for results."""
-        known, terms = results.converged, results.design
+        terms = results.design
         params = results.params.tolist() if results.answered else None
         return cls(
             names=results.names,
             outcome=results.outcome,
-            params=None if params is None else tuple(None if np.isnan(each) else each for each in params),
-            cov=tuple(map(tuple, results.cov.tolist())) if known else None,
+            params=None if params is None else tuple(map(_known, params)),
+            cov=tuple(tuple(map(_known, row)) for row in results.cov.tolist()) if results.has_covariance else None,
             nobs=results.nobs,
             loss=results.loss,
             method=results.method,
@@ -113,7 +114,9 @@ class SavedResults:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists and numbers."""
         entries = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        version = _VERSION
+        version = _LATEST
+        if self.cov is not None and self.outcome is Outcome.WEAK:
+            return _FORMAT | entries
         while version > 1:  # the oldest version that has all entries
             entry, nothing = next((name, empty) for name, (since, empty) in _SINCE.items() if since == version)
             if entries[entry] != nothing:
@@ -146,6 +149,10 @@ class SavedResults:
         }
         terms = None if self.terms is None else Terms(self.names, self.terms, self.levels)
         return out | {"predict_link": self.link, "design": terms}
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else number
 
 
 def _plain(value: Any) -> Any:
@@ -208,7 +215,7 @@ _READ: dict[str, Reader] = {  # of each entry
     "names": _list(_text),
     "outcome": lambda _, value: Outcome.read(value),
     "params": _maybe(_list(_maybe(_number))),
-    "cov": _maybe(_list(_list(_number))),
+    "cov": _maybe(_list(_list(_maybe(_number)))),
     "nobs": lambda name, value: inputs.whole(name, value, 0),
     "loss": _text,
     "method": _text,

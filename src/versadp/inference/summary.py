@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from versadp.estimation.thresholds import SEEN, STRONG
 from versadp.inference.chi_square import SURE_LEVEL
 from versadp.inference.coefficient_table import ENDLESS
 from versadp.inference.styles import as_style
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from versadp.release.release import Release
 
 EPSILON = 4.0  # at which delta is stated where no target is known: a usual one, chosen
+MOST_NAMED = 5  # coefficients that a note names: chosen, for one line
 _LABELS = {
     "coefficient": "",
     "estimate": "estimate",
@@ -117,8 +119,10 @@ def _how_estimated(results: Results) -> list[str]:
         notes.append(
             f"interval of {', '.join(results.curves)} by inverting the corrected distribution function; {half}"
         )
-    if results.converged and results.trust.sets:
-        notes.append("intervals are what the scores cannot reject: the curvature of the objective is uncertain here")
+    uncertain = [name for name, t in results.trust.strength.items() if SEEN <= t < STRONG and name in results.names]
+    if results.trust.sets and uncertain:
+        named = ", ".join(uncertain[:MOST_NAMED]) + (" and others" if len(uncertain) > MOST_NAMED else "")
+        notes.append(f"hardly known: {named}; read intervals and p values, which are by what the scores cannot reject")
     return notes
 
 
@@ -146,7 +150,11 @@ def _wrong(results: Results) -> list[str]:
 
 def _unsure(results: Results, table: CoefTable, advice: str) -> list[str]:
     """Return notes on a weak fit, on missing estimates and on unbounded intervals."""
-    notes = [] if results.converged else [f"Weak: {results.outcome.happened}."]
+    notes = []
+    if not results.converged:
+        weak = [str(row["coefficient"]) for row in table if row["std_error"] is None]
+        whole = "" if len(weak) == len(table) else f" Weak coefficients: {', '.join(weak)}; the others are known."
+        notes = [f"Weak: {results.outcome.happened}.{whole}"]
     if any(row["estimate"] is None for row in table):
         notes.append("An empty estimate: the data do not determine the coefficient.")
     if any(row[end] in ENDLESS for row in table for end in ("lower", "upper")):

@@ -31,7 +31,7 @@ class Trust:
     Attributes
     ----------
     strength : mapping of str to float
-        Curvature of each coefficient in units of its own standard error. Below 7 is weak.
+        Curvature of each coefficient in units of its own standard error. Below 2 is weak, below 7 read intervals only.
     sets : mapping of str to ScoreSet
         Values that the scores cannot reject, by coefficient: of weak fits, and of fits with an uncertain curvature.
     test : SpecificationTest, optional

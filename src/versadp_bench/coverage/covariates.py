@@ -9,6 +9,8 @@
 | piled | normal, 27% of it cut off at 0 and 8% at 1 |
 | correlated | normal in ±3, each two correlated by 0.9 |
 | tailed | Student's t with three degrees of freedom, in ±10 |
+| narrow | the first normal with an sd of 4% of its width, the others uniform on ±1 |
+| twins | normal in ±1, sd 0.3, each two correlated by 0.95 |
 | calendar | ages 18 to 90 and years 2000 to 2020, whole |
 """
 
@@ -70,6 +72,16 @@ def _tailed(rng: np.random.Generator, n: int, dim: int) -> Array:
     return np.clip(rng.standard_t(3, (n, dim)), -10.0, 10.0)
 
 
+def _narrow(rng: np.random.Generator, n: int, dim: int) -> Array:
+    first = np.clip(rng.normal(0, 0.08, (n, 1)), -1.0, 1.0)
+    return np.append(first, rng.uniform(-1, 1, (n, dim - 1)), axis=1)
+
+
+def _twins(rng: np.random.Generator, n: int, dim: int) -> Array:
+    common, own = rng.standard_normal((n, 1)), rng.standard_normal((n, dim))
+    return np.asarray(np.clip(0.3 * (0.95**0.5 * common + 0.05**0.5 * own), -1.0, 1.0))
+
+
 def _calendar(rng: np.random.Generator, n: int, dim: int) -> Array:
     columns = (rng.integers(18, 91, n), rng.integers(2000, 2021, n))
     return np.stack(columns[:dim], axis=1).astype(float)
@@ -83,6 +95,8 @@ KINDS: dict[str, Kind] = {
     "piled": Kind((0.0,), (1.0,), _piled, lambda tau: float(np.clip(0.3 + 0.5 * ndtri(tau), 0, 1))),
     "correlated": Kind((-3.0,), (3.0,), _correlated),
     "tailed": Kind((-10.0,), (10.0,), _tailed, lambda tau: float(np.clip(stdtrit(3, tau), -10, 10))),
+    "narrow": Kind((-1.0,), (1.0,), _narrow),
+    "twins": Kind((-1.0,), (1.0,), _twins),
     "calendar": Kind((18.0, 2000.0), (90.0, 2020.0), _calendar),
 }
 _NAMES = {"calendar": ("age", "year")}

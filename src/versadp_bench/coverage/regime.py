@@ -63,6 +63,17 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
+class Windowed:
+    """A window of an epsilon per attribute."""
+
+    epsilon: float
+
+    def mechanism(self, schema: vdp.Schema) -> vdp.Mechanism:
+        """Return the mechanism."""
+        return vdp.calibrate(schema, epsilon=self.epsilon, unit="attribute")
+
+
+@dataclass(frozen=True)
 class Regime:
     """One row of the coverage table.
 

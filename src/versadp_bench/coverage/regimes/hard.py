@@ -5,7 +5,7 @@ from __future__ import annotations
 from versadp.losses import Check, Huber, Quantile
 from versadp_bench.coverage.covariates import Covariates
 from versadp_bench.coverage.populations import Bare, Incomes, Index, Resampled
-from versadp_bench.coverage.regime import Calibrated, Regime, Scaled
+from versadp_bench.coverage.regime import Calibrated, Regime, Scaled, Windowed
 
 _TWO = Covariates("uniform", 2)
 _AGE = Covariates("calendar", 1)
@@ -65,6 +65,19 @@ ROWS = (
     Regime("price, curve", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat + I(carat**2)"),
     Regime("price, Huber", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat", Huber()),
     Regime("price, Huber 1000", _GEMS, 10_000, Calibrated(8, 0.1), "price ~ carat", Huber(1000.0, scale=1.0)),
+    Regime("narrow", Index(Covariates("narrow", 2), (2.5, 0.5), sigma=0.3), 4000, Windowed(6), "y ~ x0 + x1"),
+    Regime(
+        "narrow, more noise", Index(Covariates("narrow", 2), (2.5, 0.5), sigma=0.3), 4000, Windowed(4), "y ~ x0 + x1"
+    ),
+    Regime("twins", Index(Covariates("twins", 2), (1.0, 0.5), sigma=0.5), 4000, Windowed(6), "y ~ x0 + x1"),
+    Regime(
+        "narrow, logistic",
+        Index(Covariates("narrow", 2), (2.0, 1.0), response="event"),
+        20_000,
+        Windowed(4),
+        "y ~ x0 + x1",
+        "logistic",
+    ),
     Regime(
         "scales 0.05 and 3",
         Index(_TWO, (1.0, 1.0)),
