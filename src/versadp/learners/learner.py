@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from versadp import inputs
 from versadp.errors import EstimationError, ParameterError, find_stacklevel
+from versadp.estimation.thresholds import STRONG
 from versadp.fitting.fit import fit
 from versadp.fitting.public_facts import public_levels
 from versadp.fitting.source import values_of
@@ -247,7 +248,7 @@ def learn(given: Given, left: str, loss: Any, how: How, *, intercept: bool, pena
 
 
 def answered(results: Results) -> Learnt:
-    """Return the coefficients of results; raise if there are none, warn if they are weak."""
+    """Return the coefficients of results; raise if there are none, warn if they are weak or hardly known."""
     results.need_estimate()
     theta = results.params.values
     if not np.isfinite(theta).all():
@@ -255,6 +256,12 @@ def answered(results: Results) -> Learnt:
     if not results.converged:
         warnings.warn(
             f"the fit is {results.outcome}: {results.advice or results.outcome.advice}; `result_` has its intervals",
+            ConvergenceWarning,
+            stacklevel=find_stacklevel(),
+        )
+    elif hardly := [name for name, t in results.trust.strength.items() if t < STRONG]:
+        warnings.warn(
+            f"hardly known: {', '.join(hardly)}; `result_` has intervals",
             ConvergenceWarning,
             stacklevel=find_stacklevel(),
         )
