@@ -225,7 +225,7 @@ def test_a_fit_without_an_answer_is_an_error():
 
 def test_a_fit_that_is_hardly_known_is_warned_of_and_keeps_its_intervals():
     weak = vdp.Mechanism(SCHEMA, scale=0.7, exact_rate=0.05)
-    with pytest.warns(ConvergenceWarning, match="hardly known: age"):
+    with pytest.warns(ConvergenceWarning, match="hardly known: Intercept, age"):
         model = vdp.LinearRegression(columns=["age"]).fit(weak.release(made(1, 400), key=KEY), "spent")
     assert model.result_.conf_int().values.shape == (2, 2)
 
