@@ -28,8 +28,9 @@ from versadp.estimation.thresholds import PLAUSIBLE_RANGE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from versadp.correction.form import Form
     from versadp.estimation.criterion import Combined
-    from versadp.estimation.moments import Form, Prepared
+    from versadp.estimation.moments import Prepared
 
     Array = NDArray[np.float64]
 
