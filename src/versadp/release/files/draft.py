@@ -36,6 +36,7 @@ _HEAD = """\
 # What the columns are. Fill in every ... below; they are declared, never read off the data, which would leak it.
 #   bounded      a private number: lower and upper, what the column can hold
 #                whole ones: add step = 1; rounded to tens: step = 10
+#                over several powers of ten, as incomes are: spacing = "log1p", and noise is relative to the value
 #   dates        a private date: lower = "1990-01-01" and upper, the first and the last that it can be
 #   categorical  a private category: all levels that it can have
 #   public       released as it is, and protected by nothing

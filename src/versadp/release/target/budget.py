@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from versadp.errors import InfeasibleError
 from versadp.noise import Window
 from versadp.noise.cost import EVEN, LEAST_T
+from versadp.noise.window import WindowBlock
 from versadp.release.target.calibrate import calibrate
 from versadp.release.target.candidate import decoders
 from versadp.release.target.usefulness import PER_VARIANCE
 from versadp.schema import Bounded, Schema
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +27,38 @@ if TYPE_CHECKING:
     from versadp.schema import Nullable
 
 NARROWEST = 1e-9  # widths: the least standard deviation that is looked at
+WIDE = 1e4  # of the larger bound, and of it over the smaller one: four powers of ten, a window in logarithms is one
+_GUIDE = "docs/guides/spacing.md"
 LOST = 10.0  # times the standard error of raw data: a hundred times the records
+
+
+def wide_ranges(mechanism: Mechanism) -> list[str]:
+    """Return advice about numbers declared over so many powers of ten that noise in logarithms may serve them.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> print(*wide_ranges(calibrate(Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)}), epsilon=4)))
+    Declared over several powers of ten: income. If its values are spread over them, declare spacing="log1p", or let
+    --fit-bounds --spacing find range and spacing from the records (docs/guides/spacing.md).
+    """
+    served = {name for block in mechanism.blocks if isinstance(block, WindowBlock) for name in block.columns}
+    columns = {name: mechanism.schema.columns[name] for name in mechanism.schema.numeric if name in served}
+    wide = [name for name, column in columns.items() if type(column) is Bounded and _is_wide(column)]
+    if not wide:
+        return []
+    its = "its values are" if len(wide) == 1 else "their values are"
+    words = f"Declared over several powers of ten: {', '.join(wide)}. If {its} spread over them, declare"
+    return [
+        f'{words} spacing="log1p", or let\n--fit-bounds --spacing find range and spacing from the records ({_GUIDE}).'
+    ]
+
+
+def _is_wide(column: Bounded) -> bool:
+    plain = column.spacing == LINEAR and column.step is None
+    return (
+        plain and min(abs(column.lower), abs(column.upper)) * WIDE <= max(abs(column.lower), abs(column.upper)) >= WIDE
+    )
 
 
 def cost_of_columns(schema: Schema, target: Mapping[str, Any], *, unit: str) -> list[dict[str, Any]]:

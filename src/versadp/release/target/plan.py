@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.privacy import target
-from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns, cost_of_missing
+from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns, cost_of_missing, wide_ranges
 from versadp.release.target.calibrate import calibrate, variance_inflation
 from versadp.release.target.candidate import LAPLACE, Candidate, candidates
 from versadp.release.target.layouts import EACH, JOINT, Layout
@@ -207,7 +207,7 @@ def plan(
     bounds = cost_of_bounds(chosen, rows)
     columns = cost_of_columns(schema, goal | options, unit=unit) if schema.numeric else []
     reason = _why(default, found, compared, unit)
-    told = [*_groups(schema, shuffled), *_warnings(bounds, rows)]
+    told = [*_groups(schema, shuffled), *_warnings(bounds, rows), *wide_ranges(chosen)]
     if rows is not None and (why := useless(chosen, rows)):
         told.insert(0, f"Useless: {why}.\nWhat helps: {ADVICE}.")
     layouts = [_facts(each) for each in compared]
