@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import versadp as vdp
+from versadp.devices.fingerprint import check_served
 from versadp.errors import ParameterError
 from versadp.release.path.device_words import block_words, text, u64
 from versadp_tests.strangers import Lottery
@@ -272,6 +273,12 @@ def test_reserved_fields_are_read_at_their_neutral_value_only():
         data["schema"]["columns"][place] |= change
         with pytest.raises(vdp.errors.SchemaError, match=r"newer versadp|no spacing"):
             vdp.Mechanism.from_dict(data)
+
+
+def test_columns_with_a_spacing_are_refused():
+    mech = vdp.calibrate(vdp.Schema({"income": vdp.Bounded(0, 5e5, spacing="log1p")}), epsilon=4)
+    with pytest.raises(ParameterError, match="spacing"):
+        check_served(mech)
 
 
 KNOWN_LAW = (  # the window on age, byte by byte: see docs/format.md

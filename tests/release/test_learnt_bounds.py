@@ -138,6 +138,52 @@ def test_rare_levels_become_other():
     assert again.levels.count("other") == 1
 
 
+def test_rare_whole_numbers_become_one():
+    values = RNG.choice(60, N, p=np.append([0.12] * 8, np.full(52, 0.04 / 52)))
+    made = vdp.fit_bounds(
+        pd.DataFrame({"x": values}), vdp.Schema({"x": vdp.Categorical(list(range(60)))}), key=KEYS[0], **TARGET
+    )
+    column = made.columns["x"]
+    assert (column.levels[:8], column.levels[-1]) == (tuple(range(8)), -1)
+    assert sorted(column.declared_levels) == list(range(60))
+    assert vdp.Schema.from_dict(made.to_dict()) == made
+    release = vdp.calibrate(made, epsilon=1, delta=1e-6, shuffled=N).release(pd.DataFrame({"x": values}))
+    assert set(release.frame["x"]) <= set(column.levels)
+    share, truth = vdp.describe(release)["x"].shares[-1], np.isin(values, column.merged).mean()
+    assert abs(share.value - truth) < 6 * share.error
+
+
+@pytest.mark.parametrize("spread", [0.7, 0.02])
+def test_a_spacing_is_chosen_where_it_spreads_values_wider(spread):
+    values = np.exp(np.random.default_rng(0).normal(10, spread, N))
+    column = fitted(values, spacing=True)
+    assert column.spacing == ("log1p" if spread > 0.1 else "linear")
+    assert fitted(values).spacing == "linear"
+    bounds = fitted(values, spacing=True), fitted(values)
+    assert bounds[0].declared == bounds[1].declared
+
+
+@pytest.mark.parametrize("name", ["shuffled", "pure, attribute"])
+def test_a_chosen_spacing_changes_nothing_that_is_claimed(name):
+    plan, made = both(name, spacing=True)
+    assert made.schema.columns["x"].spacing == "log1p"
+    assert made.schema.columns["age"].spacing == "linear"
+    among = TARGETS[name].get("shuffled")
+    for each in ("record", "attribute"):
+        claimed = [mech.privacy(each, shuffled=among).delta([0.0, 0.5, 1.0, 2.0, 4.0]) for mech in (plan, made)]
+        assert np.array_equal(*claimed)
+    assert vdp.Mechanism.from_json(made.to_json()) == made
+
+
+def test_windows_by_hand_and_laplace_noise_keep_their_scale():
+    from versadp.release.bounds.reapply import spaceable
+
+    schema = vdp.Schema({"x": INCOME, "z": INCOME})
+    by_hand = vdp.Mechanism(schema, noise={"x": vdp.noise.Window(2), "z": vdp.noise.Window(2, cells=64)})
+    assert spaceable(by_hand) == {"x"}
+    assert not spaceable(vdp.Mechanism(schema, scale=0.5, exact_rate=0.1))
+
+
 # what it costs -------------------------------------------------------------------------------------------------------
 
 SCHEMA = vdp.Schema({"x": INCOME, "age": vdp.Bounded(0, 120, step=1), "c": vdp.Categorical(["a", "b"])})

@@ -40,7 +40,8 @@ def fit_bounds(
     Noise is relative to the bounds, and what a column can hold is often much wider than what it does hold. Bounds
     that were read off the records would leak; these come from noisy counts of people per cell of the declared range,
     and what that costs is part of what every mechanism on the schema states. `calibrate` needs the same target, and
-    leaves the rest of it for the records. Rare levels of categories of text with ten levels or more become "other".
+    leaves the rest of it for the records. Rare levels of categories with ten levels or more become "other" (-1 of whole
+    numbers).
 
     This looks at the records each time it is called without a `key`, and nobody keeps account of it;
     `versadp release --fit-bounds` does both steps as one release, in the ledger.

@@ -76,4 +76,6 @@ def _values(values: Any, column: Column) -> NDArray[Any]:
         return np.asarray(np.clip(numbers, column.lower, column.upper))
     if isinstance(column, Categorical) and isinstance(column.levels[0], str):
         return np.array([column.released_as(level) for level in values.cast(pa.string()).to_pylist()], dtype=object)
+    if isinstance(column, Categorical) and column.merged:
+        return np.array([column.released_as(level) for level in values.to_pylist()])
     return np.asarray(values.to_numpy(zero_copy_only=False))

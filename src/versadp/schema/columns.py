@@ -219,8 +219,8 @@ class Categorical:
         Whether values may be missing, as for `Bounded`: with True missing is one more level. In text that may be
         missing, nothing at all ("") is missing too unless it is a level.
     merged : list, optional
-        Declared levels, of text, that are released as "other", the last of `levels` (`fit_bounds`). If "other" was
-        declared itself, it is one of them.
+        Declared levels that are released as one, the last of `levels` (`fit_bounds`): of text as "other", and if that
+        was declared itself, it is one of them; of whole numbers as -1, or one below the smallest if -1 is a level.
 
     Examples
     --------
@@ -230,6 +230,8 @@ class Categorical:
     3
     >>> Categorical(["north", "other"], merged=["east", "west"]).to_dict()
     {'type': 'categorical', 'levels': ['north', 'east', 'west'], 'merged': ['east', 'west']}
+    >>> Categorical([10, -1], merged=[20, 30]).released_as(20)
+    -1
     """
 
     levels: Sequence[Level]
@@ -258,14 +260,16 @@ class Categorical:
         self._check_merged()
 
     def _check_merged(self) -> None:
-        """Hold merged levels to be texts beside the others, with "other" in their place."""
+        """Hold merged levels to be of the kind of the others and beside them, with one level in their place."""
         if isinstance(self.merged, str | bytes) or not isinstance(self.merged, list | tuple):
             raise SchemaError("merged must be a list of levels")
         merged = tuple(self.merged)
-        texts = len(set(merged)) == len(merged) and all(isinstance(level, str) for level in merged)
-        if merged and not (texts and self.levels[-1] == OTHER and not set(merged) & set(self.levels[:-1])):
+        alike = {type(level) for level in merged} <= {type(self.levels[-1])} - {bool}
+        apart = len(set(merged)) == len(merged) and not set(merged) & set(self.levels[:-1])
+        if merged and not (alike and apart and self.levels[-1] == other_level((*self.levels[:-1], *merged))):
             raise SchemaError(
-                f"merged levels are text, differ from those that stay, and {OTHER!r}, the last level, stands for them",
+                f"merged levels are text or whole numbers, differ from those that stay, and {OTHER!r}, or a whole "
+                "number that is no level, stands last for them",
                 hint='e.g. Categorical(["north", "other"], merged=["east", "west"])',
             )
         object.__setattr__(self, "merged", merged)
@@ -279,14 +283,14 @@ class Categorical:
         return (*self.levels[:-1], *self.merged) if self.merged else tuple(self.levels)
 
     def released_as(self, level: Any) -> Any:
-        """Return the level as which a declared one is released: "other" if it is merged.
+        """Return the level as which a declared one is released: the last if it is merged.
 
         Examples
         --------
         >>> Categorical(["north", "other"], merged=["east", "west"]).released_as("west")
         'other'
         """
-        return OTHER if level in self.merged else level
+        return self.levels[-1] if level in self.merged else level
 
     @property
     def outcomes(self) -> int:
@@ -338,6 +342,19 @@ _FIELDS: dict[str, tuple[type[Any], tuple[str, ...], tuple[str, ...]]] = {  # ne
     "public": (Public, (), ()),
     "omitted": (Omitted, (), ()),
 }
+
+
+def other_level(levels: Sequence[Level]) -> Level:
+    """Return the level as which rare ones of some declared levels are released.
+
+    Examples
+    --------
+    >>> other_level(["north", "south"]), other_level([1, 2, 9]), other_level([-1, 0, 1])
+    ('other', -1, -2)
+    """
+    if isinstance(levels[0], str):
+        return OTHER
+    return -1 if -1 not in levels else min(map(int, levels)) - 1
 
 
 def _number(value: object) -> float:
@@ -423,5 +440,5 @@ def _as_declared(entry: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(merged, list) or not isinstance(levels, list) or not all(each in levels for each in merged):
             raise SchemaError("merged must be a list of declared levels")
         if merged:
-            out |= {"levels": [each for each in levels if each not in merged] + [OTHER], "merged": merged}
+            out |= {"levels": [each for each in levels if each not in merged] + [other_level(levels)], "merged": merged}
     return out

@@ -125,8 +125,8 @@ def cells_of(column: Column) -> Cells | None:
     hidden = getattr(column, "nullable", False) is True
     if isinstance(column, Categorical):
         numbers = np.arange(len(column.levels), dtype=np.float64)
-        text = isinstance(column.levels[0], str) and len(numbers) >= FEWEST_LEVELS
-        return Cells(numbers[1:] - 0.5, numbers, numbers, hidden, ordered=False) if text and not column.merged else None
+        many = not isinstance(column.levels[0], bool) and len(numbers) >= FEWEST_LEVELS
+        return Cells(numbers[1:] - 0.5, numbers, numbers, hidden, ordered=False) if many and not column.merged else None
     if not isinstance(column, Bounded) or column.declared is not None:
         return None
     if column.steps is None:

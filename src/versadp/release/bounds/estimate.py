@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from versadp.schema import Bounded, Categorical, Dates
-from versadp.schema.columns import OTHER
+from versadp.schema.columns import other_level
 from versadp.schema.learnt import GEOMETRIC, Clipped
 
 if TYPE_CHECKING:
@@ -191,11 +191,14 @@ def rare_levels_merged(column: Categorical, rare: NDArray[np.bool_]) -> Categori
     --------
     >>> rare_levels_merged(Categorical(["n", "e", "s", "w"]), np.array([False, True, False, True]))
     Categorical(levels=('n', 's', 'other'), merged=('e', 'w'))
+    >>> rare_levels_merged(Categorical([11, 12, 13]), np.array([False, True, True]))
+    Categorical(levels=(11, -1), merged=(12, 13))
     """
-    gone = rare | np.array([bool(rare.any()) and level == OTHER for level in column.levels])
+    other = other_level(column.levels)
+    gone = rare | np.array([bool(rare.any()) and level == other for level in column.levels])
     flagged = list(zip(column.levels, gone.tolist(), strict=True))
     kept, merged = ([level for level, out in flagged if out is flag] for flag in (False, True))
-    return Categorical([*kept, OTHER], column.nullable, merged) if len(merged) > 1 and kept else None
+    return Categorical([*kept, other], column.nullable, merged) if len(merged) > 1 and kept else None
 
 
 def _brief(value: float) -> float:
