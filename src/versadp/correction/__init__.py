@@ -17,6 +17,7 @@ domain, and everything is in noise units, a column divided by its noise scale, s
 from versadp.correction.analytic import Analytic, Stencil
 from versadp.correction.argument import argument_of
 from versadp.correction.by_level import ByLevel, as_by_level
+from versadp.correction.calibrated import Calibrated
 from versadp.correction.laplacian import CustomLaplacian, Laplacian
 from versadp.correction.levels import MultinomialModel, ShareModel
 from versadp.correction.model import CustomModel, FormulaModel, IndexModel, LinearModel, RecordModel
@@ -32,6 +33,7 @@ __all__ = [
     "Analytic",
     "Blurs",
     "ByLevel",
+    "Calibrated",
     "CustomLaplacian",
     "CustomModel",
     "FormulaModel",

@@ -90,6 +90,14 @@ class Calibration:
         psi = [law.inverse / keep + (1 - 1 / keep) * law.mean for law, keep in zip(laws, keeps, strict=True)]
         return np.asarray(counts @ psi[0] if len(psi) == 1 else psi[0].T @ counts @ psi[1])
 
+    def shares(self, columns: Support) -> Array:
+        """Return the calibrated shares of the lattice points of one column, or of a pair in the order of `counts`."""
+        sizes = tuple(self.features.laws[name].size for name in columns)
+        codes = np.indices(sizes).reshape(len(sizes), -1)
+        every = Uniform(dict(zip(columns, codes, strict=True)), np.full(codes.shape[1], 1 / codes.shape[1]))
+        added = (self.density(every) * every.mass).reshape(sizes)
+        return np.asarray(self._undone_counts(columns) + added)
+
     @cached_property
     def _factor(self) -> Any:
         """The Cholesky factor of `N + n Sigma`: all of the gain, without data."""

@@ -44,6 +44,8 @@ class Records:
         The number of each record's cluster, or of how many records it stands for.
     before : int, optional
         How many records come before these, if they are a lot in its place.
+    codes : array (n, columns), optional
+        Outputs of all columns that totals are about.
     """
 
     scaled: Array | Callable[[Array], Array]
@@ -54,6 +56,7 @@ class Records:
     released: Array | None = None
     label: Array | None = None
     before: int | None = None
+    codes: NDArray[np.int16] | None = None
 
     @property
     def rows(self) -> int:
@@ -113,7 +116,7 @@ class Records:
         return cls(scaled, public, released=released, **some)
 
 
-_BY_RECORD = ("design", "response", "weight", "label")
+_BY_RECORD = ("design", "response", "weight", "label", "codes")
 
 
 def columns_at(z: Array, record: NDArray[Any], records: Records, units: Units) -> dict[str, Array]:

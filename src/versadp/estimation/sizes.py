@@ -17,3 +17,7 @@ FEW_ROWS = 5_000  # records by which curvature is judged at least: its standard 
 KEPT_NUMBERS = 30_000_000  # numbers that are kept between passes over the records: 240 MB
 NUMBERS_AT_ONCE = 2_000_000  # numbers that are worked on at a time: 16 MB
 JUDGED_NUMBERS = 200_000  # records times coefficients by which curvature is judged: chosen
+
+# points ---------------------------------------------------------------------------------------------------------------
+UNIFORM_POINTS = 2**17  # uniform points at which totals calibrate a score: docs/theory/totals.md has the error
+CONTROL_POINTS = 2**14  # uniform points by which the gain of a standard error is found: a percent is enough for that

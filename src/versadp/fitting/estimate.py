@@ -22,7 +22,8 @@ from versadp.fitting.quantile import smoothed_quantile
 from versadp.fitting.report import FitReport
 from versadp.fitting.scale import scaled
 from versadp.fitting.series_start import line_in_closed_form
-from versadp.fitting.solver import Members, solve_linear
+from versadp.fitting.solver import Members, solve_linear, with_controls
+from versadp.fitting.totals import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,8 @@ def estimate(problem: Problem, options: SolverOptions, begin: Array | None = Non
     if options.method != "naive" and found.converged:
         refuse_coarse(members.problem, found, sample)
     said = _said(members)
-    return FitReport(members.problem, fit, sample, diagnosis.diagnostics, {"correction": said} if said else {})
+    notes = ({"correction": said} if said else {}) | words(members.problem, fit, members.family)
+    return FitReport(members.problem, fit, sample, diagnosis.diagnostics, notes)
 
 
 def _said(members: Members) -> str:
@@ -72,6 +74,7 @@ def _solved(
     problem = in_basis(problem, sample)
     if options.is_free and begin is None and (linear := solve_linear(problem, options, sample)) is not None:
         members, found, start = linear
+        members, found = with_controls(members, found)
         return members, found, diagnose(found, members.diagnostics(start, None))
     problem, pilot = _with_pilot(problem, options, sample)
     for ladder in (True, False):  # sharp series may hardly bend: then all coefficients are blurred by rule
@@ -79,6 +82,7 @@ def _solved(
             members = Members.of(approximated, options, sample)
             found = members.solve(start)
             if found.converged:
+                members, found = with_controls(members, found)
                 break
         diagnosis = diagnose(found, members.diagnostics(start, pilot.line))
         if diagnosis.fit.converged or members.problem.blurs is None:

@@ -19,6 +19,7 @@ from versadp.fitting.design_covariance import with_design_covariance
 from versadp.fitting.estimate import estimate
 from versadp.fitting.models import make_problem
 from versadp.fitting.solver import SolverOptions
+from versadp.fitting.totals import refused_by
 from versadp.fitting.update import Updater, state_of
 from versadp.schema import Bounded
 
@@ -63,7 +64,14 @@ class Job:
         keeper = None if is_remote(self.runner) and design.release.on_disk else self.runner
         size = None if request.begin is None else request.begin.size
         made = make_problem(
-            design.release, design.formula, request.minimised, design.weights, size, free=request.free, keeper=keeper
+            design.release,
+            design.formula,
+            request.minimised,
+            design.weights,
+            size,
+            free=request.free,
+            keeper=keeper,
+            refused=refused_by(request.release, design),
         )
         return made if design.labels is None else replace(made, source=made.source.labelled(design.labels))
 

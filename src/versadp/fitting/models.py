@@ -26,6 +26,7 @@ from versadp.fitting.problem import Problem
 from versadp.fitting.public_facts import Known, public_columns, public_levels, public_values, response_coding
 from versadp.fitting.request import Request, incomplete, nullable_in
 from versadp.fitting.source import Reader, public_numbers
+from versadp.fitting.totals import with_totals
 from versadp.fitting.weight_groups import in_noise_units
 from versadp.formula.design import CODED, MIXED, PUBLIC, make_design
 from versadp.formula.expression import quote
@@ -60,6 +61,7 @@ def make_problem(
     keeper: Engine | None = Serial(),  # noqa: B008 - which nobody can change
     known: Known = Known(),  # noqa: B008 - which nobody can change
     extend: bool = True,
+    refused: str = "",
 ) -> Problem:
     """Return the problem of fitting a loss to a release.
 
@@ -71,6 +73,8 @@ def make_problem(
         None for losses of whole records.
     keeper : Engine or None
         Engine that reads records of moderate size, once, to keep them; None to read them at every pass.
+    refused : str
+        Why totals cannot be used, whatever the model.
     """
     request = Request(release, loss, weights, size, free, known, extend)
     if loss.needs_formula == (formula is None):
@@ -85,6 +89,7 @@ def make_problem(
         problem = _of_records(request) if formula is None else _of_formula(request, formula)
     if extend and free and problem.units.exact_rate is None:
         problem = replace(problem, extended=can_extend(problem.blocks))
+    problem = with_totals(problem, request, refused)
     return problem if keeper is None else replace(problem, source=problem.source.kept(keeper))
 
 

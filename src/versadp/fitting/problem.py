@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from versadp.correction import Blurs
     from versadp.engine import Engine
     from versadp.estimation import Question
+    from versadp.fitting.totals import Totals
     from versadp.formula.design import Design
     from versadp.losses import IndexLoss
     from versadp.losses.expansion import Expansion
@@ -85,6 +86,8 @@ class Problem:
         domain, so that there are members to combine.
     approximation : Approximation
         The only field that fitting changes, beside the smoothing of the model.
+    totals : Totals or str
+        The totals of the release, or why they cannot be used; "" where it has none.
     """
 
     model: AnyModel
@@ -101,6 +104,7 @@ class Problem:
     rounded: Mapping[str, float] = field(default_factory=dict)
     extended: bool = False
     approximation: Approximation = Approximation()
+    totals: Totals | str = ""
 
     @property
     def expansion(self) -> Expansion | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from versadp.correction import CustomModel, Records, Streams
+from versadp.correction import Calibrated, CustomModel, Records, Streams
 from versadp.estimation import (
     Diagnostics,
     Family,
@@ -38,6 +38,7 @@ from versadp.fitting.members import PILOT_THRIFT
 from versadp.fitting.methods import closed_now, forms_of
 from versadp.fitting.series_start import serves
 from versadp.fitting.source import MemorySource
+from versadp.fitting.totals import calibrated, controlled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,7 +165,8 @@ class Members:
         if self.family.source.rows <= rows:
             return self.family
         some = np.random.default_rng([seed, 0x1D9E]).choice(self.sample.rows, rows, replace=False)
-        return replace(self.family, source=MemorySource((self.sample.take(np.sort(some)),)))
+        family = self.small if isinstance(self.family.forms[0], Calibrated) else self.family
+        return replace(family, source=MemorySource((self.sample.take(np.sort(some)),)))
 
     def _rehearsal(self) -> Family:
         """Return the family over records released again; with few draws each, for its covariance alone is used."""
@@ -184,7 +186,9 @@ def solve_linear(problem: Problem, options: SolverOptions, sample: Records) -> t
     form, powers = closed_now(problem), problem.model.loss.expansion()
     if form is None or powers is None or not powers.is_quadratic:
         return None
-    family = Family((form,), problem.source, problem.model.size, options.engine, options.seed)
+    family = Family(
+        calibrated((form,), problem), problem.source, problem.model.size, options.engine, options.seed
+    )
     theta = zero_of_line(family)
     if theta is None:
         return None
@@ -192,12 +196,36 @@ def solve_linear(problem: Problem, options: SolverOptions, sample: Records) -> t
     return (Members(problem, options, sample, family, family), found, theta) if found.converged else None
 
 
+def with_controls(members: Members, found: Fit) -> tuple[Members, Fit]:
+    """Return members whose standard errors know of totals, and the fit that they lead to; the same without totals."""
+    problem, totals, options = members.problem, members.problem.totals, members.options
+    if isinstance(totals, str) or not found.converged or not isinstance(members.family.forms[0], Calibrated):
+        return members, found
+    controls = totals.controls(problem.model, found, options.seed)
+    weights, groups = np.ones((1, 1)), (np.arange(found.theta.size),)
+    alone = members.family.moments(found.theta, weights, hessian=False)
+    controls = replace(controls, alone=alone.outer[0, :, 0] - np.outer(alone.score[0], alone.score[0]))
+    few = problem.source.rows > SAMPLE_ROWS
+    part = replace(members.family, source=MemorySource((members.sample,))) if few else members.family
+    small = controlled(part, controls)
+    family = small
+    if few:
+        seen = small.moments(found.theta, weights, hessian=False)
+        spread = seen.outer[0, :, 0] - np.outer(seen.score[0], seen.score[0])
+        family = replace(members.family, forms=(replace(members.family.forms[0], spread=spread, told=controls),))
+    again = last_steps(family, found.theta, weights, groups)
+    if not again.converged:
+        return members, found
+    again = replace(again, cov=problem.approximation.widened(again.cov))
+    return replace(members, family=family, small=small), again
+
+
 def _family(
     problem: Problem, options: SolverOptions, source: ReleaseSource | MemorySource, rows: int, *, thrift: int = 1
 ) -> Family:
     """Return the members of a method over some records, with as many draws as `rows` records get."""
     forms = forms_of(problem, options.method, options.extension, options.draws, rows, thrift=thrift)
-    return Family(forms, source, problem.model.size, options.engine, options.seed)
+    return Family(calibrated(forms, problem), source, problem.model.size, options.engine, options.seed)
 
 
 def _points(family: Family) -> int:

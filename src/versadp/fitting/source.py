@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from versadp.correction.calibrated_release import OutputCodes
     from versadp.engine import Engine
     from versadp.formula.design import Design
     from versadp.formula.terms import Terms
@@ -66,6 +67,8 @@ class Reader:
         Keep the noisy columns as they were released, too.
     dates : mapping of str to Dates
         The noisy columns that hold dates, which a model sees as days.
+    beside : OutputCodes, optional
+        Of all columns that totals are about.
     """
 
     units: Units
@@ -77,12 +80,13 @@ class Reader:
     codes: Mapping[str, tuple[str, tuple[float, ...]]] = field(default_factory=dict)
     raw: bool = False
     dates: Mapping[str, Dates] = field(default_factory=dict)
+    beside: OutputCodes | None = None
 
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
         noisy = (self.codes[name][0] if name in self.codes else name for name in self.units.names)
-        return list(dict.fromkeys([*noisy, *self.public]))
+        return list(dict.fromkeys([*noisy, *self.public, *(() if self.beside is None else self.beside.columns)]))
 
     def records(self, table: Any, weight: Array | None, space: Array) -> Records:
         """Return records in the units of the fit; noisy columns that stay as they are, in a space (dim, n) for them."""
@@ -95,11 +99,12 @@ class Reader:
         if self.coding is not None:
             assert self.design is not None
             response = self.coding(finite(self.design.response_at(public)))
+        codes = None if self.beside is None else self.beside.of(table)
         if not self.raw:
-            return Records(self.units.from_columns(noisy, rows), public, design, response, weight)
+            return Records(self.units.from_columns(noisy, rows), public, design, response, weight, codes=codes)
         for column, into in zip(noisy, space, strict=True):
             into[:] = column
-        return Records(partial(_scaled, self.units), public, design, response, weight, space)
+        return Records(partial(_scaled, self.units), public, design, response, weight, space, codes=codes)
 
     def _noisy(self, table: Any, name: str) -> Array:
         if name in self.dates:
