@@ -6,14 +6,18 @@ two columns (`release/totals/`). The records estimate these means too; what both
     E v  <-  mean_i psi_v(Z_i) + N_v,phi lambda,        lambda = (N + n Sigma)^-1 (S - mean_i psi_phi(Z_i)),
 
 Sigma the known variances of the totals' noise, and N the noise of the records if they were uniform on the domain
-(`features.py`). The gain depends on no data: given the data the estimate is unbiased for every v. Linear in v, it is a
-signed measure on the domain: that of the records, and the density Σ_k lambda_k (𝒩 phi_k)(x) on uniform points.
+(`features.py`). The gain depends on no data: given the data the estimate is unbiased for every v, whatever N_v,phi is
+taken to be. For a function of more than two columns it is that of the nearest sum of functions of two, Π v (nearest on
+the uniform domain): there 𝒩 phi has factors D for all other columns of a block, whose product would drown any mean over
+points. Linear in v, the estimate is a signed measure on the domain: that of the records, and the density
+Σ_k lambda_k (Π 𝒩 phi_k)(x) on uniform points, a sum of tables over pairs of columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from versadp.correction.features import Features, Numbers, Support, Tables
+    from versadp.correction.features import Features, Numbers, Operator, Support, Tables
 
     Array = NDArray[np.float64]
 
@@ -37,10 +41,13 @@ class Uniform:
     codes : mapping of str to array of int (N,)
         The lattice point of each column.
     mass : array (N,)
+    is_exact : bool
+        True if they are all points there are.
     """
 
     codes: Mapping[str, Numbers]
     mass: Array
+    is_exact: bool = True
 
     @property
     def size(self) -> int:
@@ -121,78 +128,125 @@ class Calibration:
         return self.solve(found)
 
     def density(self, points: Uniform) -> Array:
-        """Return `Σ_k lambda_k (𝒩 phi_k)(x)` at points, the columns that they lack integrated out."""
-        out, times = np.zeros(points.size), _Times(self.features, points)
-        for (support, others), table in self._pieces(tuple(points.codes)).items():
-            out += table[tuple(points.codes[name] for name in support)] * times.of(others)
+        """Return the density `Σ_k lambda_k Π 𝒩 phi_k` at points, the columns that they lack integrated out."""
+        out = np.zeros(points.size)
+        for support, table in self.parts(tuple(points.codes)).items():
+            out += table[tuple(points.codes[name] for name in support)]
         return out
 
-    def _pieces(self, columns: tuple[str, ...]) -> dict[tuple[Support, Support], Array]:
-        """Return the density as tables over one or two of some columns, each times D of others of them."""
-        found: dict[tuple[Support, Support], Array] = {}
-        for support, table in self.features.tables(self.weights[None]).items():
-            for operator in self.features.operators(support):
-                own = operator.apply(table)[0]
-                for axis in range(len(support) - 1, -1, -1):
-                    if support[axis] not in columns:
-                        own = own.mean(axis=axis)
-                key = _within(support, columns), _within(operator.times, columns)
-                found[key] = found.get(key, 0.0) + own
-        return found
+    def parts(self, columns: tuple[str, ...]) -> Tables:
+        """Return the density on some columns as parts of one column and of pairs."""
+        return components(self.marginals(columns))
 
-    def covariances(self, points: Uniform, values: Array) -> Array:
-        """Return `N_v,phi` of functions with values (N, K) at points, (K, p)."""
-        from scipy.sparse import csr_array
+    def marginals(self, columns: tuple[str, ...]) -> Tables:
+        """Return the density over one column, or over each pair of several."""
+        return {pair: self._marginal(pair) for pair in _pairs(columns)}
 
-        own, columns, times = self.features, tuple(points.codes), _Times(self.features, points)
-        weighted = values * points.mass[:, None]
-        known: dict[tuple[Support, Support], Array] = {}
+    @cached_property
+    def _applied(self) -> list[tuple[Support, Operator, Array]]:
+        """The parts of 𝒩 of what lambda weighs."""
+        tables = self.features.tables(self.weights[None])
+        every = [(support, operator) for support in tables for operator in self.features.operators(support)]
+        return [(support, operator, operator.apply(tables[support])[0]) for support, operator in every]
 
-        def moments(support: Support, others: Support) -> Array:
-            """Return sums of values by lattice point of the columns, (K, points, ...)."""
-            if (support, others) not in known:
-                shape = tuple(own.laws[name].size for name in support)
-                cell = np.zeros(points.size, np.int64)
-                for name, size in zip(support, shape, strict=True):
-                    cell = cell * size + points.codes[name]
-                count = int(np.prod(shape))
-                into = csr_array((times.of(others), cell, np.arange(points.size + 1)), shape=(points.size, count))
-                known[support, others] = np.asarray(into.T @ weighted).T.reshape(-1, *shape)
-            return known[support, others]
+    def _marginal(self, pair: tuple[str, ...]) -> Array:
+        laws = [self.features.laws[name] for name in pair]
+        out = np.zeros(tuple(law.size for law in laws))
+        for support, operator, table in self._applied:
+            own = table
+            for axis in range(len(support) - 1, -1, -1):
+                if support[axis] not in pair:
+                    own = own.mean(axis=axis)
+            left = tuple(name for name in support if name in pair)
+            if left == pair[::-1] != pair:
+                own = own.T
+            for axis, name in enumerate(pair):
+                if name not in left:
+                    own = np.expand_dims(own, axis)
+            for axis, (name, law) in enumerate(zip(pair, laws, strict=True)):
+                if name in operator.times:
+                    own = own * np.moveaxis(law.density.reshape(-1, *[1] * (len(pair) - 1)), 0, axis)
+            out += own
+        return out
 
+    def covariances(self, parts: Tables) -> Array:
+        """Return `N_v,phi` of functions given by their parts (K, ...), (K, p)."""
+        own = self.features
         found: Tables = {}
         for support in own.groups:
-            if not support:
-                continue
-            for operator in own.operators(support):
-                table = moments(_within(support, columns), _within(operator.times, columns))
-                for axis, name in enumerate(support):
-                    if name not in columns:
-                        table = np.expand_dims(table, axis + 1) * own.laws[name].uniform.reshape(
-                            (1,) * (axis + 1) + (-1,) + (1,) * (table.ndim - axis - 1)
-                        )
+            for operator in own.operators(support) if support else ():
+                table = _moments(own, parts, support, operator.times)
                 found[support] = found.get(support, 0.0) + operator.adjoint.apply(table)
         return own.inner(found)
 
-    def gain(self, points: Uniform, values: Array) -> Array:
-        """Return B = N_v,phi (N + n Sigma)^-1, (K, p)."""
-        return np.asarray(self.solve(self.covariances(points, values).T).T)
+    def projected(self, points: Uniform, values: Array) -> Tables:
+        """Return the projection of functions on sums of functions of two columns, as components (K, ...)."""
+        from scipy.sparse import csr_array
+
+        weighted, columns = values * points.mass[:, None], tuple(points.codes)
+        means: Tables = {}
+        for pair in _pairs(columns):
+            shape = tuple(self.features.laws[name].size for name in pair)
+            cell = np.ravel_multi_index(tuple(points.codes[name] for name in pair), shape)
+            count = int(np.prod(shape))
+            into = csr_array((np.ones(points.size), cell, np.arange(points.size + 1)), shape=(points.size, count))
+            means[pair] = count * np.asarray(into.T @ weighted).T.reshape(-1, *shape)
+        return components(means)
+
+    def gain(self, parts: Tables) -> Array:
+        """Return B = N_v,phi (N + n Sigma)^-1 of functions given by their parts, (K, p)."""
+        return np.asarray(self.solve(self.covariances(parts).T).T)
 
 
-class _Times:
-    """Products of the densities D of some columns at points."""
-
-    def __init__(self, features: Features, points: Uniform) -> None:
-        self.features, self.points = features, points
-        self.known: dict[tuple[str, ...], Array] = {(): np.ones(points.size)}
-
-    def of(self, columns: tuple[str, ...]) -> Array:
-        """Return the product over some columns."""
-        if columns not in self.known:
-            *rest, name = columns
-            self.known[columns] = self.of(tuple(rest)) * self.features.laws[name].density[self.points.codes[name]]
-        return self.known[columns]
+def _pairs(columns: tuple[str, ...]) -> list[Support]:
+    return [*combinations(columns, 2)] if len(columns) > 1 else [columns]
 
 
-def _within(support: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in support if name in columns)
+def components(means: Tables) -> Tables:
+    """Return the parts of a function that is a sum over pairs of columns, from its means given each pair.
+
+    Each part has mean 0 over each of its columns: a constant `()`, one per column and one per pair.
+
+    Examples
+    --------
+    >>> found = components({("a", "b"): np.array([[1.0, 2.0], [3.0, 6.0]])})
+    >>> {"".join(support): part.tolist() for support, part in found.items()}
+    {'': 3.0, 'a': [-1.5, 1.5], 'b': [-1.0, 1.0], 'ab': [[0.5, -0.5], [-0.5, 0.5]]}
+    """
+    out: Tables = {}
+    for support, table in means.items():
+        lead = table.ndim - len(support)  # functions, if there are several
+        axes = tuple(range(lead, table.ndim))
+        out.setdefault((), np.asarray(table.mean(axis=axes)))
+        centred = table - table.mean(axis=axes, keepdims=True)
+        rest = centred
+        for axis, name in zip(axes, support, strict=True):
+            others = tuple(other for other in axes if other != axis)
+            alone = centred.mean(axis=others, keepdims=True)
+            out.setdefault((name,), alone.squeeze(others))
+            rest = rest - alone
+        if len(support) == 2:
+            out[support] = rest
+    return out
+
+
+def _moments(features: Features, parts: Tables, support: Support, times: tuple[str, ...]) -> Array:
+    """Return `E_U[v D(times) 1{x}]` at the points x of one or two columns, v given by its parts, (K, points, ...)."""
+    laws = features.laws
+    shape = tuple(laws[name].size for name in support)
+    out = np.zeros((len(parts[()]), *shape))
+    for columns, table in parts.items():
+        if any(name not in support and name not in times for name in columns):
+            continue  # its mean is 0
+        own = table
+        for axis in range(len(columns) - 1, -1, -1):
+            if columns[axis] not in support:
+                own = np.tensordot(own, laws[columns[axis]].mean, axes=(axis + 1, 0))
+        left = tuple(name for name in columns if name in support)
+        if left == support[::-1] != support:
+            own = np.swapaxes(own, 1, 2)
+        for axis, name in enumerate(support):
+            if name not in left:
+                own = np.expand_dims(own, axis + 1)
+        out += own
+    return out / np.prod(shape)

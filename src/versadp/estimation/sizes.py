@@ -19,5 +19,5 @@ NUMBERS_AT_ONCE = 2_000_000  # numbers that are worked on at a time: 16 MB
 JUDGED_NUMBERS = 200_000  # records times coefficients by which curvature is judged: chosen
 
 # points ---------------------------------------------------------------------------------------------------------------
-UNIFORM_POINTS = 2**17  # uniform points at which totals calibrate a score: docs/theory/totals.md has the error
-CONTROL_POINTS = 2**14  # uniform points by which the gain of a standard error is found: a percent is enough for that
+MOST_LISTED = 2**15  # lattice points of the columns of a fit that are all looked at: totals are exact there
+UNIFORM_POINTS = 2**16, 2**15  # points of more, of losses with kinks and without: docs/theory/totals.md has the error

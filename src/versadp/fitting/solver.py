@@ -186,9 +186,7 @@ def solve_linear(problem: Problem, options: SolverOptions, sample: Records) -> t
     form, powers = closed_now(problem), problem.model.loss.expansion()
     if form is None or powers is None or not powers.is_quadratic:
         return None
-    family = Family(
-        calibrated((form,), problem), problem.source, problem.model.size, options.engine, options.seed
-    )
+    family = Family(calibrated((form,), problem), problem.source, problem.model.size, options.engine, options.seed)
     theta = zero_of_line(family)
     if theta is None:
         return None

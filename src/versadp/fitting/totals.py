@@ -8,6 +8,7 @@ total is about, the records are fitted alone, and the summary says why.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,10 @@ import numpy as np
 from versadp.correction.calibrated import Calibrated, Controls, UniformScores
 from versadp.correction.calibrated_release import OutputCodes, calibration_of
 from versadp.correction.model import Records
+from versadp.correction.pair_functions import PairFunctions
 from versadp.correction.uniform_points import uniform_points
 from versadp.correction.working_law import working_law
-from versadp.estimation.sizes import CONTROL_POINTS, PART_ROWS, UNIFORM_POINTS
+from versadp.estimation.sizes import MOST_LISTED, PART_ROWS, UNIFORM_POINTS
 from versadp.fitting.source import ReleaseSource
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class Totals:
         Columns whose missing values leave a record out.
     open_terms : Terms, optional
         The terms of a linear design without noisy columns: a constant.
+    smooth : bool
+        False for a loss with kinks, whose score takes more points.
     """
 
     calibration: Calibration
@@ -60,12 +64,17 @@ class Totals:
     columns: tuple[tuple[str, tuple[float, ...] | None], ...]
     complete: tuple[str, ...]
     open_terms: Any = None
+    smooth: bool = True
     _scores: dict[int, UniformScores] = field(default_factory=dict, init=False, repr=False)
 
-    def points(self, most: int) -> Uniform:
-        """Return uniform points of the columns of the fit."""
+    @cached_property
+    def functions(self) -> tuple[Uniform, PairFunctions]:
+        """Uniform points of the columns of the fit, and the functions of two columns on them."""
         names = dict.fromkeys(name for name, _ in self.columns)
-        return uniform_points(self.calibration.features.laws, names, self.complete, most)
+        points = uniform_points(
+            self.calibration.features.laws, names, self.complete, (MOST_LISTED, UNIFORM_POINTS[self.smooth])
+        )
+        return points, PairFunctions(self.calibration, points, self.complete)
 
     def rows(self, model: Any, codes: Mapping[str, NDArray[np.int64]]) -> Any:
         """Return the rows of a model at lattice points."""
@@ -81,15 +90,18 @@ class Totals:
     def scores(self, model: Any) -> UniformScores:
         """Return what totals add to the mean score of a model."""
         if id(model) not in self._scores:
-            points = self.points(UNIFORM_POINTS)
-            weight = points.mass * self.calibration.density(points)
-            self._scores[id(model)] = UniformScores(model, self.rows(model, points.codes), weight)
+            points, _ = self.functions
+            self._scores[id(model)] = UniformScores(model, self.rows(model, points.codes), self._weights)
         return self._scores[id(model)]
+
+    @cached_property
+    def _weights(self) -> Array:
+        return self.functions[1].weights()
 
     def controls(self, model: Any, fit: Fit, seed: int) -> Controls:
         """Return what totals take off records' scores around an estimate, and what they bring along."""
         theta, p = fit.theta, fit.theta.size
-        points = self.points(CONTROL_POINTS)
+        points, functions = self.functions
         rows = self.rows(model, points.codes)
         values = [model.score(rows, theta)]
         if p * (1 + p) <= MOST_SLOPES:
@@ -97,7 +109,7 @@ class Totals:
             ends = [(theta + step, theta - step) for step in np.diag(steps)]
             apart = [model.score(rows, ahead) - model.score(rows, behind) for ahead, behind in ends]
             values.append((np.stack(apart, axis=2) / (2 * steps)).reshape(points.size, -1))
-        gain = self.calibration.gain(points, np.concatenate(values, axis=1))
+        gain = self.calibration.gain(functions.parts(np.concatenate(values, axis=1)))
         own = Controls(self.calibration, gain, theta, np.zeros((p, p)), np.zeros((p, p)))
         raw, shared = self._sampling(model, theta, gain[:p], seed)
         noise = self.calibration.rows * (gain[:p] * self.calibration.sd**2) @ gain[:p].T
@@ -115,7 +127,8 @@ class Totals:
         v[known] = model.score(self.rows(model, some), theta)
         b = np.zeros_like(v)
         for support, table in own.tables(gain).items():
-            b += table[(slice(None), *(drawn[name] for name in support))].T
+            place: Any = (slice(None), *(drawn[name] for name in support))
+            b += table[place].T
         both = np.cov(np.concatenate([v, b], axis=1), rowvar=False)
         p = theta.size
         raw = both[:p, :p]
@@ -142,10 +155,23 @@ def with_totals(problem: Problem, request: Request, refused: str) -> Problem:
 
 
 def _totals(problem: Problem, request: Request, reader: Reader, refused: str) -> Totals | str:
-    if not has_totals(request.release) or not problem.blocks:
+    if not problem.blocks or not (refused or has_totals(request.release)):
         return ""
-    if refused:
-        return refused
+    calibration = refused or _refused(request, reader) or calibration_of(request.release)
+    if isinstance(calibration, str):
+        return calibration
+    coded = {name: reader.codes[name] for name in problem.units.names if name in reader.codes}
+    columns = tuple(coded.get(name, (name, None)) for name in problem.units.names)
+    for name, _ in columns:
+        if name not in calibration.features.laws:
+            why = getattr(request.release.totals, "left_out", {}).get(name, "no total is about it")
+            return f"column {name!r} is in none: {why}"
+    smooth = bool(getattr(problem.model.loss, "smooth", False))
+    return Totals(calibration, problem.units, columns, problem.nullable, reader.open_terms, smooth)
+
+
+def _refused(request: Request, reader: Reader) -> str:
+    """Return why a fit cannot use totals, whatever they are; "" if it can."""
     if not request.free:
         return "they calibrate the method 'efficient'"
     if request.weights is not None:
@@ -154,16 +180,7 @@ def _totals(problem: Problem, request: Request, reader: Reader, refused: str) ->
         return "a person may have several rows"
     if reader.public:
         return f"the model uses the public column {reader.public[0]!r}, and totals are of private ones"
-    coded = {name: reader.codes[name] for name in problem.units.names if name in reader.codes}
-    columns = tuple(coded.get(name, (name, None)) for name in problem.units.names)
-    calibration = calibration_of(request.release)
-    if isinstance(calibration, str):
-        return calibration
-    for name, _ in columns:
-        if name not in calibration.features.laws:
-            why = getattr(request.release.totals, "left_out", {}).get(name, "no total is about it")
-            return f"column {name!r} is in none: {why}"
-    return Totals(calibration, problem.units, columns, problem.nullable, reader.open_terms)
+    return ""
 
 
 def has_totals(release: Release) -> bool:
@@ -173,7 +190,9 @@ def has_totals(release: Release) -> bool:
 
 
 def refused_by(release: Release, design: SampleDesign) -> str:
-    """Return why a sample design cannot use the totals of a release; "" if it can."""
+    """Return why a sample design cannot use the totals of a release; "" if it can, or there are none."""
+    if not has_totals(release):
+        return ""
     if design.release is not release:
         return "they are of all people, and this is a subset"
     if design.labels is not None:
@@ -191,7 +210,9 @@ def calibrated(forms: tuple[Any, ...], problem: Problem) -> tuple[Any, ...]:
 
 def controlled(family: Family, controls: Controls) -> Family:
     """Return a family whose scores are taken less what totals say of each record."""
-    return replace(family, forms=tuple(replace(form, controls=controls) for form in family.forms))
+    (form,) = family.forms
+    assert isinstance(form, Calibrated)
+    return replace(family, forms=(replace(form, controls=controls),))
 
 
 def words(problem: Problem, fit: Fit, family: Family) -> dict[str, str]:
