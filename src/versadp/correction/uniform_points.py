@@ -43,7 +43,7 @@ def uniform_points(
     >>> from versadp.noise.lattice import Lattice
     >>> laws = {"x": LatticeLaw(Lattice(0.0, 1.0, 2, 1, keep=0.5)), "y": LatticeLaw(Lattice(0.0, 1.0, 1, 1, keep=0.5))}
     >>> points = uniform_points(laws, ["y", "x"], (), (2**10, 2**10))
-    >>> points.codes["x"], points.mass.sum().round(9)
+    >>> points.codes["x"], float(points.mass.sum().round(9))
     (array([0, 1, 2, 0, 1, 2]), 1.0)
     """
     sizes = {name: laws[name].size - (name in complete and laws[name].lattice.unseen > 0) for name in columns}
