@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.correction.form import Form
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.correction.calibration import Calibration
-    from versadp.correction.model import Model, Records
+    from versadp.correction.form import Sums
+    from versadp.correction.model import Model
+    from versadp.correction.records import Records
 
     Array = NDArray[np.float64]
 
@@ -111,7 +115,7 @@ class Controls:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibrated:
+class Calibrated(Form):
     """One form of one member, calibrated to totals.
 
     Attributes
@@ -126,7 +130,7 @@ class Calibrated:
         Those by which that was found.
     """
 
-    form: Any
+    form: Form
     scores: UniformScores
     controls: Controls | None = None
     spread: Array | None = None
@@ -145,7 +149,7 @@ class Calibrated:
     @property
     def said(self) -> str:
         """The correction of the records, in words."""
-        return str(getattr(self.form, "said", ""))
+        return str(self.form.said)
 
     @property
     def points(self) -> int:
@@ -153,14 +157,19 @@ class Calibrated:
         return int(self.form.points) + (0 if self.controls is None else len(self.controls.gain))
 
     @property
-    def placed(self) -> bool:
-        """True if draws are by the place of a record."""
-        return bool(getattr(self.form, "placed", False))
+    def evaluations(self) -> int:
+        """Points per record at which a function of records is evaluated."""
+        return int(self.form.evaluations)
 
     @property
-    def expansion(self) -> Any:
-        """The series of the loss, if there is one."""
-        return getattr(self.form, "expansion", None)
+    def placed(self) -> bool:  # type: ignore[override] # as the form of the records has it
+        """True if draws are by the place of a record."""
+        return bool(self.form.placed)
+
+    @property
+    def evaluator(self) -> str:  # type: ignore[override] # as above
+        """How scores are evaluated."""
+        return str(self.form.evaluator)
 
     def prepare(self, records: Records, rng: np.random.Generator) -> tuple[Any, Array | None]:
         """Return all that does not depend on theta."""
@@ -179,18 +188,16 @@ class Calibrated:
         share = mix.sum(axis=1)[None, :, None]
         return score + own * share, bend + len(score) * bending * mix[0].sum() if hessian else bend
 
-    def sums(self, prepared: Any, theta: Array, *, hessian: bool) -> tuple[int, Array, Array, Array]:
+    def sums(self, prepared: Any, theta: Array, mix: Array, *, hessian: bool) -> Sums:
         """Return number, sum of scores, of their products with what is beyond, and of Hessians."""
-        if self.controls is None and hasattr(self.form, "sums"):
-            n, total, outer, bend = self.form.sums(prepared[0], theta, hessian=hessian)
+        if self.controls is None:
+            n, total, outer, bend = self.form.sums(prepared[0], theta, mix, hessian=hessian)
             added, bending = self.scores.at(theta)
             cross = np.outer(total.ravel(), added)
             outer = outer + cross + cross.T + n * np.outer(added, added)
             total, bend = total + n * added, bend + n * bending if hessian else bend
         else:
-            score, bend = self.evaluate(prepared, theta, np.ones((1, 1)), hessian=hessian)
-            n, total, flat = len(score), score.sum(axis=0), score.reshape(len(score), -1)
-            outer = flat.T @ flat
+            n, total, outer, bend = super().sums(prepared, theta, mix, hessian=hessian)
         if self.spread is not None:
             outer = n * self.spread + np.outer(total.ravel(), total.ravel()) / n
         elif self.controls is not None:

@@ -15,8 +15,8 @@ import numpy as np
 
 from versadp.correction.calibrated import Calibrated, Controls, UniformScores
 from versadp.correction.calibrated_release import OutputCodes, calibration_of
-from versadp.correction.model import Records
 from versadp.correction.pair_functions import PairFunctions
+from versadp.correction.records import Records
 from versadp.correction.uniform_points import uniform_points
 from versadp.correction.working_law import working_law
 from versadp.estimation.sizes import MOST_LISTED, PART_ROWS, UNIFORM_POINTS
@@ -217,14 +217,15 @@ def controlled(family: Family, controls: Controls) -> Family:
 
 def words(problem: Problem, fit: Fit, family: Family) -> dict[str, str]:
     """Return what the summary says of totals: what they gained, or why they were not used."""
-    totals = problem.totals
-    if isinstance(totals, str):
-        return {"totals": f"not used: {totals}"} if totals else {}
+    if isinstance(problem.totals, str):
+        return {"totals": f"not used: {problem.totals}"} if problem.totals else {}
     form = family.forms[0]
-    controls = getattr(form, "known", None)
-    if not fit.converged or controls is None or fit.hessian is None:
+    controls = form.known if isinstance(form, Calibrated) else None
+    if not fit.converged or controls is None or controls.alone is None or fit.hessian is None:
         return {"totals": "used"}
-    size = fit.n * np.array([np.trace(np.linalg.solve(fit.hessian, controls.raw))])
-    with_them = float(size[0] / np.trace(fit.cov @ fit.hessian) / fit.n)
-    without = float(size[0] / np.trace(np.linalg.solve(fit.hessian, controls.alone)))
-    return {"totals": f"used: worth {min(with_them, fit.n):,.0f} records without noise, {without:,.0f} without totals"}
+    raw = float(np.trace(np.linalg.solve(fit.hessian, controls.raw)))
+    calibrated_size = raw / float(np.trace(fit.cov @ fit.hessian))
+    alone = fit.n * raw / float(np.trace(np.linalg.solve(fit.hessian, controls.alone)))
+    return {
+        "totals": f"used: worth {min(calibrated_size, fit.n):,.0f} records without noise, {alone:,.0f} without totals"
+    }
