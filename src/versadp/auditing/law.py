@@ -78,7 +78,7 @@ def law_holds(mechanism: Mechanism, path: Path, n: int, error: float, rng: np.ra
     table = table_of(schema, records, public)
     releases, stayed = [], True
     for _ in range(2):
-        seen, as_before = in_place(path, table, schema)
+        seen, as_before = in_place(path, table, mechanism.released_schema)
         stayed &= as_before
         releases.append(_ranks(mechanism, seen, records, rng))
     ranks, again = releases

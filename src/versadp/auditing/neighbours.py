@@ -51,7 +51,7 @@ def released(mechanism: Mechanism, pair: Pair, n: int, path: Path) -> Releases:
     """Release n copies of both records; rows are mixed, so that halves of them are alike whatever the path sorted."""
     order = np.random.default_rng().permutation(n)
     tables = (path(copies(mechanism, record, n)) for record in (pair.null, pair.other))
-    seen = [{k: v[order] for k, v in as_numbers(table, mechanism.schema).items()} for table in tables]
+    seen = [{k: v[order] for k, v in as_numbers(table, mechanism.released_schema).items()} for table in tables]
     return Releases(*seen)
 
 

@@ -54,7 +54,8 @@ def recount_alike(release: Release) -> tuple[int, ...]:
     >>> recount_alike(mech.release(pa.table({"x": [0.1, 0.4, 0.9], "y": [0, 0, 1]})))
     (1,)
     """
-    schema, found, rows, last = release.mechanism.schema, [Alike()], [0], np.zeros(0, np.uint64)
+    schema, shown = release.mechanism.schema, release.mechanism.released_schema
+    found, rows, last = [Alike()], [0], np.zeros(0, np.uint64)
     for batch in release.batches():
         hashes = np.concatenate([last, row_hash(dict(zip(batch.schema.names, batch.columns, strict=True)))])
         starts = np.flatnonzero(hashes[1:] < hashes[:-1]) + 1 - last.size
@@ -64,7 +65,7 @@ def recount_alike(release: Release) -> tuple[int, ...]:
                 found.append(Alike())
                 rows.append(0)
             if stop > start:
-                some = read_table(pa.Table.from_batches([batch.slice(start, stop - start)]), schema, released=True)
+                some = read_table(pa.Table.from_batches([batch.slice(start, stop - start)]), shown, released=True)
                 found[-1].add([count_alike(some.shown(schema))])
                 rows[-1] += stop - start
         last = hashes[-1:]

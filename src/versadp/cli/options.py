@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -80,6 +80,27 @@ def said(options: dict[str, Any]) -> Metadata | None:
 
     given = {name: options[name] for name in _SAID if options[name] is not None}
     return Metadata(**given) if given else None
+
+
+def columns_per_term(text: str) -> int | Literal["auto"] | None:
+    """Read how many private columns models may have: "auto", "all", or a number."""
+    if text == "auto":
+        return "auto"
+    if text == "all":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(f"{text!r} is no number of columns", hint="a number, all, or auto") from None
+
+
+term_option = click.option(
+    "--columns-per-term",
+    default="auto",
+    show_default=True,
+    metavar="K|all|auto",
+    help="Private columns that models other than linear ones will have at most: each record may then give some only.",
+)
 
 
 def numbers(text: str) -> dict[str, Any] | float:

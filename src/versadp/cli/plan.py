@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 import versadp as vdp
-from versadp.cli.options import model_options, stated, style_option, unit_option
+from versadp.cli.options import columns_per_term, model_options, stated, style_option, term_option, unit_option
 from versadp.display.progress import bar
 from versadp.display.tables import render
 from versadp.release.target.person import unit_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--exact-rate", type=float, multiple=True, help="Share of records released unchanged; default: by rule.")
 @click.option("--shuffled", type=click.IntRange(1), help="For a shuffled release of at least so many records.")
 @click.option("--totals", is_flag=True, help="With --shuffled and --delta: also with noisy totals beside the records.")
+@term_option
 @click.option("--rows", type=click.IntRange(1), help="Number of records, to say how many come out unchanged.")
 @click.option(
     "--target-se", multiple=True, metavar="NAME=SE", help="Wanted standard error of a coefficient; with --formula."
@@ -64,6 +65,7 @@ def plan(schema: Path, unit: str | None, style: str, plot: Path | None, report: 
     unit = unit_of(columns, unit)
     common = {name: options[name] for name in ("shuffled", "rows") if options[name] is not None}
     common |= {"totals": True} if options["totals"] else {}
+    common["columns_per_term"] = columns_per_term(options["columns_per_term"])
     plans = {label: vdp.plan(columns, unit=unit, **target, **common) for label, target in _targets(options).items()}
     _show(plans, unit, style)
     if plot is not None:

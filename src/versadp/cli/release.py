@@ -12,12 +12,14 @@ import click
 import versadp as vdp
 from versadp.cli.options import (
     Place,
+    columns_per_term,
     engine_option,
     metadata_options,
     missing_people_option,
     numbers,
     said,
     style_option,
+    term_option,
     unit_option,
 )
 from versadp.display.progress import bar
@@ -79,6 +81,7 @@ _ASSUMED = (
     help="With --shuffled and --delta: release noisy totals beside the records, by half of the target's squared mu.",
 )
 @click.option("--totals-share", type=float, help="With --totals: another share of it. [default: 0.5]")
+@term_option
 @click.option("--keep-order", is_flag=True, help="Leave records where they are: their places must tell nothing.")
 @click.option("--keep-rows", type=int, help="Keep at most so many rows of each person; the key chooses which.")
 @click.option("--one-row-per-person", is_flag=True, help="Without an id: everybody has one row; do not ask.")
@@ -247,6 +250,7 @@ def _mechanism(schema: vdp.Schema, options: dict[str, Any]) -> tuple[vdp.Mechani
         shuffled=options["shuffled"],
         noise=options["noise"],
         totals=options["totals"] if options["totals_share"] is None else options["totals_share"],
+        columns_per_term=columns_per_term(options["columns_per_term"]),
     )
     # what is charged is the default unit's, so of another one a pair says nothing about it
     return mechanism, (epsilon, delta or 0.0) if unit_of(schema, unit) == unit_of(schema, None) else None

@@ -27,7 +27,7 @@ from versadp.correction.projection import Projection
 from versadp.correction.random import Streams
 from versadp.correction.records import Records
 from versadp.correction.separable import Separable, as_separable
-from versadp.correction.terms import Blurs, Terms, as_terms
+from versadp.correction.terms import Blurs, Terms, as_terms, by_pairs
 
 __all__ = [
     "Analytic",
@@ -56,4 +56,5 @@ __all__ = [
     "as_by_level",
     "as_separable",
     "as_terms",
+    "by_pairs",
 ]

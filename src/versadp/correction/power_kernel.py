@@ -28,15 +28,19 @@ def power_scores(
     columns: NDArray[np.int64],
     level: Array,
     one_coin: Array,
+    own_coin: Array,
+    source: NDArray[np.int64],
     shift: Array,
     out: Array,
 ) -> None:
-    """Write `m level`, and in noisy columns `e_j Σ_B one_coin e + shift_j` beside it, to `out` (p, n).
+    """Write `m level`, and in noisy columns `e_j (Σ_B one_coin e + Σ_S own_coin e) + shift_j` too, to `out` (p, n).
 
-    `m` is (p, n) and `e` (columns, n), B the block of a column; `columns` has for each coefficient its column, or -1
-    for a public one. A column at a time, and as many records as stay near the processor: such loops are vectorised.
+    `m` is (p, n) and `e` (columns, n), B the block of a column and S its source (`own_coin` may be empty); `columns`
+    has for each coefficient its column, or -1 for a public one. A column at a time, and as many records as stay near
+    the processor: such loops are vectorised.
     """
     along = np.empty((block.max() + 1, _NEAR))
+    beside = np.empty((source.max() + 1 if own_coin.size else 0, _NEAR))
     for start in range(0, level.size, _NEAR):
         own = slice(start, start + _NEAR)
         along[:] = 0.0
@@ -44,6 +48,9 @@ def power_scores(
             part, total = e[j, own], along[block[j]]
             for i in range(part.size):
                 total[i] += one_coin[j] * part[i]
+        beside[:] = 0.0
+        for j in range(own_coin.size):
+            _add(own_coin[j], e[j, own], level[own].size, beside[source[j]])
         for k in range(m.shape[0]):
             j, row, near, into = columns[k], m[k, own], level[own], out[k, own]
             if j < 0:
@@ -53,6 +60,10 @@ def power_scores(
                 part, total = e[j, own], along[block[j]]
                 for i in range(row.size):
                     into[i] = row[i] * near[i] + part[i] * total[i] + shift[j]
+                if own_coin.size:
+                    total = beside[source[j]]
+                    for i in range(row.size):
+                        into[i] += part[i] * total[i]
 
 
 class Columns(NamedTuple):
@@ -64,7 +75,7 @@ class Columns(NamedTuple):
         Public columns, and noisy ones as they were released.
     response, weight : array (n,)
         Empty where the response is a noisy column, and where all records weigh the same.
-    block : array of int (dim,)
+    block, source : array of int (dim,)
     origin, per : array (dim,)
         Noisy columns are `e = per (released - origin)`.
     """
@@ -74,6 +85,7 @@ class Columns(NamedTuple):
     response: Array
     weight: Array
     block: NDArray[np.int64]
+    source: NDArray[np.int64]
     origin: Array
     per: Array
 
@@ -88,12 +100,15 @@ class Powers(NamedTuple):
     at : array of int (p,)
         For each coefficient its noisy column, or -1 - k for public column k.
     one_coin, shift : array (dim,)
+    own_coin : array (dim,)
+        Of columns of one source, where products of these are undone otherwise; empty if none are.
     """
 
     turn: Array
     level: Array
     at: NDArray[np.int64]
     one_coin: Array
+    own_coin: Array
     shift: Array
 
 
@@ -148,6 +163,9 @@ def _score(columns: Columns, powers: Powers, rows: int, near: Array, score: Arra
         _add(powers.level[q], near[q], rows, level)
     for j in range(columns.block.size):
         _add(powers.one_coin[j], near[first + j], rows, along[columns.block[j]])
+    beside = np.zeros((columns.source.max() + 1 if powers.own_coin.size else 0, _NEAR))
+    for j in range(powers.own_coin.size):
+        _add(powers.own_coin[j], near[first + j], rows, beside[columns.source[j]])
     for k in range(powers.at.size):
         j, into = powers.at[k], score[k]
         if j < 0:
@@ -159,6 +177,10 @@ def _score(columns: Columns, powers: Powers, rows: int, near: Array, score: Arra
             times, centre, shift = powers.turn[k, first + j], powers.turn[k, 0], powers.shift[j]
             for i in range(rows):
                 into[i] = (times * e[i] + centre) * level[i] + e[i] * total[i] + shift
+            if powers.own_coin.size:
+                total = beside[columns.source[j]]
+                for i in range(rows):
+                    into[i] += e[i] * total[i]
 
 
 @summing

@@ -8,6 +8,9 @@ corrected design is `m = (public, c + f)`. For any linear function `L = k + b'x`
 
 inside a block there is one coin and so one weight, between blocks corrected columns multiply. Powers need no more: the
 score of `(quadratic/2) u² + linear u + cross y u` is `m L` with `L = quadratic u + linear + cross y`, for any y.
+
+Where each record gives some columns of a block only, e is 0 for the others, and products of two columns have a weight
+of their own in place of `weight`, which squares keep (`noise/cases.py`, `Sparse`).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import numpy as np
 from versadp.correction.model import LinearModel, RecordModel
 from versadp.correction.power_kernel import Columns, Powers, column_products, power_scores, score_products
 from versadp.engine.once import once
+from versadp.noise.cases import Sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +117,7 @@ class Seen:
         public, response = form.public(records), form.model.target(records) if form.model.response < 0 else none
         share, (origin, unit) = none if self.weight is None else self.weight, form.place
         public, released, response, share = map(_to_read, (public, records.released, response, share))
-        return Columns(public, released, response, share, form.inverse[3], origin, 1 / unit)
+        return Columns(public, released, response, share, form.inverse[3], form.coins[2], origin, 1 / unit)
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,27 @@ class IndexPowers:
             at = own.stop
         return (centre - self.units.centre) / unit, weight, shift / np.outer(unit, unit), block
 
+    @once
+    def coins(self) -> tuple[Array, Array, NDArray[np.int64]]:
+        """What products e e' need beside those of corrected columns: in a block, more in a source; and the sources."""
+        size, at = self.units.dim, 0
+        one, own, source = np.empty(size), np.zeros(size), np.arange(size)
+        for each in self.blocks:
+            here, found = slice(at, at + len(each.columns)), each.products()
+            across = found.weight
+            if isinstance(each, Sparse):
+                across, numbers = each.pairs()
+                source[here] = at + numbers
+            one[here], own[here] = across - found.weight**2, found.weight - across
+            at = here.stop
+        return one, own, source
+
+    @property
+    def apart(self) -> Array:
+        """The same as one matrix, (dim, dim)."""
+        (one, own, source), block = self.coins, self.inverse[3]
+        return np.asarray(one * (block[:, None] == block) + own * (source[:, None] == source))
+
     @property
     def place(self) -> tuple[Array, Array]:
         """Centres of the blocks in the columns' own units, and these units."""
@@ -169,11 +194,11 @@ class IndexPowers:
 
     def squares(self, products: Array) -> Array:
         """Return the sum of corrected products of the design, by those of columns."""
-        model, (_, weight, shift, block), turn = self.model, self.inverse, self._turn
+        model, (_, _, shift, _), turn = self.model, self.inverse, self._turn
         at, noisy = model.columns[model.noisy], self.noisy
-        apart = (weight - weight**2) * products[noisy, noisy] + products[0, 0] * shift
+        apart = self.apart * products[noisy, noisy] + products[0, 0] * shift
         squares = turn @ products @ turn.T
-        squares[np.ix_(model.noisy, model.noisy)] += (apart * (block[:, None] == block))[np.ix_(at, at)]
+        squares[np.ix_(model.noisy, model.noisy)] += apart[np.ix_(at, at)]
         return np.asarray(squares)
 
     @property
@@ -205,9 +230,9 @@ class IndexPowers:
     def score_line(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
         """Return the sum of scores of powers, and of Hessians: no record is looked at again."""
         model, products, own = self.model, seen.products, self.noisy
-        powers, (*_, block) = self._powers(theta), self.inverse
+        powers, slope = self._powers(theta), self._noisy_slope(theta)
         score = powers.turn @ products @ powers.level
-        apart = (products[own, own] * (block[:, None] == block)) @ powers.one_coin + products[0, 0] * powers.shift
+        apart = (self.apart * products[own, own]) @ slope + products[0, 0] * powers.shift
         score[model.noisy] += apart[model.columns[model.noisy]]
         return score, self.expansion.quadratic * seen.squares
 
@@ -223,13 +248,17 @@ class IndexPowers:
             level[self.noisy.start + at] += own.cross * model.coding[1] * weight[at]
         return Powers(turn, level, model.places, *self._one_coin(theta))
 
-    def _one_coin(self, theta: Array) -> tuple[Array, Array]:
-        """Return what products with L have more inside a block: by its columns, and the same for all records."""
-        model, (_, weight, shift, _) = self.model, self.inverse
+    def _noisy_slope(self, theta: Array) -> Array:
+        """Return the derivative of L by the noisy columns."""
         slope = self.expansion.quadratic * self.slope(theta)
-        if model.response >= 0:
-            slope[model.response] += self.expansion.cross * model.coding[1]
-        return slope * (weight - weight**2), shift @ slope
+        if self.model.response >= 0:
+            slope[self.model.response] += self.expansion.cross * self.model.coding[1]
+        return slope
+
+    def _one_coin(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Return what products with L have more: in a block and in a source, by columns, and for all records alike."""
+        slope, (one, own, _) = self._noisy_slope(theta), self.coins
+        return slope * one, slope * own if own.any() else np.empty(0), self.inverse[2] @ slope
 
     def scores_of_powers(self, seen: Seen, theta: Array) -> tuple[Array, Array]:
         """Return the scores of powers, corrected and weighted, and the Hessian."""
@@ -238,7 +267,9 @@ class IndexPowers:
         level += self.expansion.linear
         level += self.expansion.cross * self.held(seen.y)
         score = np.empty_like(seen.m)
-        power_scores(seen.m.T, seen.e, self.inverse[3], model.columns, level, *self._one_coin(theta), score.T)
+        one, own, shift = self._one_coin(theta)
+        block, source = self.inverse[3], self.coins[2]
+        power_scores(seen.m.T, seen.e, block, model.columns, level, one, own, source, shift, score.T)
         if seen.weight is not None:
             score *= seen.weight[:, None]
         return score, quadratic * seen.squares

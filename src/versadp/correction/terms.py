@@ -26,7 +26,8 @@ from versadp.correction.strata import Strata, Stratum, as_strata
 from versadp.correction.waves import IndexTerms, Train, member_scores
 from versadp.engine.once import once
 from versadp.formula.design import PUBLIC
-from versadp.noise.cases import cases, whole
+from versadp.noise.cases import Coded, Sparse, cases, whole
+from versadp.noise.subset import SubsetBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from versadp.correction.records import Kinds, Records
     from versadp.losses.expansion import Expansion
     from versadp.noise import Block
-    from versadp.noise.cases import Coded, Inverse
+    from versadp.noise.cases import Inverse
     from versadp.noise.closed import Complex
     from versadp.noise.units import Units
 
@@ -120,9 +121,15 @@ class Terms(SingleForm):
         return self.model if self.strata is None else self.strata.linear
 
     @once
+    def by_pairs(self) -> bool:
+        """True if records count for all products of columns that they give."""
+        return self.strata is None and by_pairs(self.model.loss, self.blocks)
+
+    @once
     def first(self) -> IndexTerms:
-        """The form of records that show all there is."""
-        found = tuple(inverse for block in self.blocks if (inverse := whole(block)) is not None)
+        """The form of records that show all there is; or of all records, where those give some columns each."""
+        inverse = _for_pairs if self.by_pairs else whole
+        found = tuple(each for block in self.blocks if (each := inverse(block)) is not None)
         return IndexTerms(self.linear, self.units, found, self.expansion)
 
     @property
@@ -135,10 +142,14 @@ class Terms(SingleForm):
     @property
     def _alike(self) -> bool:
         """True if all records are one layer."""
-        return self.strata is None and not any(block.nullable for block in self.blocks)
+        return self.by_pairs or (self.strata is None and not any(block.nullable for block in self.blocks))
 
     def prepare(self, records: Records, rng: np.random.Generator) -> Layers:  # noqa: ARG002 - there is nothing to draw
         """Return the layers of some records."""
+        if self.by_pairs:
+            assert records.released is not None
+            middle = self.first.place[0][:, None]  # around which what is not given is 0
+            records = replace(records, released=np.where(np.isnan(records.released), middle, records.released))
         if self._alike:
             only = Layer(slice(None), None, None, self.first, self.first.prepare(records), slice(None), 1.0)
             return Layers((only,), records.rows, self.model.size, records.weight)
@@ -322,4 +333,25 @@ def as_terms(model: IndexModel, units: Units, blocks: tuple[Block | Coded, ...],
     if linear is None:
         strata = as_strata(model, units, blocks)
         return None if strata is None else Terms(model, units, blocks, expansion, strata)
-    return None if any(whole(block) is None for block in blocks) else Terms(*linear, blocks, expansion)
+    if not by_pairs(linear[0].loss, blocks) and any(whole(block) is None for block in blocks):
+        return None
+    return Terms(*linear, blocks, expansion)
+
+
+def by_pairs(loss: Any, blocks: tuple[Block | Coded, ...]) -> bool:
+    """Return True if products of two are all that a loss needs, and some blocks give two columns of many at a time.
+
+    Then every record that gives two of the columns counts for their product, whichever others it gives.
+    """
+    own = [block.block if isinstance(block, Coded) else block for block in blocks]
+    given = [isinstance(block, SubsetBlock) for block in own]
+    series = loss.expansion() if hasattr(loss, "expansion") else None
+    if series is None or not series.is_quadratic or not any(given):
+        return False
+    return all(block.chance(2) > 0 if isinstance(block, SubsetBlock) else not block.nullable for block in own)
+
+
+def _for_pairs(block: Block | Coded) -> Inverse | None:
+    """Return the inverse of powers of a block, whether records give all of its columns or some."""
+    own = block.block if isinstance(block, Coded) else block
+    return Sparse(block) if isinstance(own, SubsetBlock) else whole(block)

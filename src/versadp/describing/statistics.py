@@ -189,7 +189,8 @@ class Statistics:
         return each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
 
     def _missing(self, name: str) -> Estimate | None:
-        if name not in self.layout.loose or name not in self.layout.blocks[name].nullable:
+        loose = name in self.layout.loose and name in self.layout.blocks[name].nullable
+        if not loose or self.layout.alone(name).complete_rate < 1:
             return None
         total, _ = self._groups[(name,)]
         rows = self.gathered.rows
@@ -209,7 +210,7 @@ class Statistics:
     def _levels(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
         declared, found = self.layout.columns[name], undo_levels(self.layout, name, self._counts[name])
         assert isinstance(declared, Categorical)
-        rows = self.gathered.rows
+        rows = self._shown(name)
         levels = [*declared.levels, *((None,) if declared.nullable else ())]
         if found is None:
             unknown = Estimate(np.nan, np.nan, 0.0, 1.0)
@@ -219,6 +220,11 @@ class Statistics:
         size = len(declared.levels)
         note = f"{name}: summaries show the {SHOWN} most frequent of its {size:,} levels; the table has all of them"
         return shares, (note,) if size > SHOWN else ()
+
+    def _shown(self, name: str) -> int:
+        """Return how many records show a category, or that it is missing: all, unless each gives some columns only."""
+        rows = self.gathered.rows
+        return int(self._counts[name][:-1].sum()) if self.layout.alone(name).complete_rate < 1 else rows
 
     def _values(self, name: str) -> tuple[dict[Any, Estimate], tuple[str, ...]]:
         tally = self.gathered.tallies[self.layout.others.index(name)].counts
@@ -258,7 +264,7 @@ class Statistics:
             return None
         if isinstance(declared, Categorical):
             levels = len(declared.levels) + bool(declared.nullable)  # missing comes last
-            return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / rows)
+            return Released(np.arange(levels + 1.0) - 0.5, counts[:levels] / max(self._shown(name), 1))
         assert isinstance(declared, Bounded)
         ends = (
             np.linspace(*declared.even_bounds, CELLS + 1)

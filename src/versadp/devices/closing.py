@@ -94,7 +94,7 @@ def gather(rows: Rows, total: int, mechanism: Mechanism, place: Path, *, least: 
             table, noised = _without(small, table, noised, mechanism.schema)
             counts[SMALL_GROUP] += chunk.num_rows - table.rows
         alike.add([count_alike(table.shown(mechanism.schema))])
-        released = released_table(table, noised, mechanism.schema)
+        released = released_table(table, noised, mechanism.released_schema)
         path = place / run_name(len(runs))
         contents = write_run(path, [released[name] for name in released.column_names])
         runs.append(PartFile(path.name, table.rows, *contents))

@@ -104,7 +104,8 @@ def check_served(mechanism: Mechanism) -> None:
                 f"device reports do not serve {block.spec.name} noise",
                 hint=f"give {', '.join(map(repr, block.columns))} noise.Window"
                 + ": one person's report is unchanged with the whole exact rate, which is delta"
-                * (block.spec.name == "zero-inflated"),
+                * (block.spec.name == "zero-inflated")
+                + ", as calibrate does with columns_per_term=None" * (block.spec.name == "subset"),
             )
     columns = schema.columns.values()
     if schema.bounds or any(getattr(column, "declared", None) or getattr(column, "merged", ()) for column in columns):

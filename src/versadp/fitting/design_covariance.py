@@ -124,6 +124,7 @@ def _sampling_part(answer: FitReport, design: SampleDesign) -> Array | None:
         or diagnostics is None
         or fit.hessian is None
         or not problem.blocks
+        or not problem.has_points
         or problem.units.exact_rate is not None
     ):
         return None

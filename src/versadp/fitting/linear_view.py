@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from versadp.correction import LinearModel
+from versadp.correction import LinearModel, by_pairs
 from versadp.errors import ParameterError
 from versadp.fitting.methods import is_expanded
 from versadp.fitting.problem import Problem
@@ -54,14 +54,14 @@ def linear_view(request: Request, design: Design, touched: tuple[Block, ...], *,
     loss = request.loss
     blocks, codes = touched, None
     if by_numbers and _prefers_codes(design, loss, request.schema):
-        blocks, codes = _coded(touched, design)
+        blocks, codes = _coded(touched, design, loss)
     if not design.linear or (design.private and codes is None):
         return None
     units = request.units(blocks, codes, centred="Intercept" in design.names)
     if design.response != PUBLIC and not _takes_noisy_response(loss, units):
         return None
     # complete records of some blocks are undone at points only
-    closed = all(whole(block) is not None for block in touched)
+    closed = by_pairs(loss, touched) or all(whole(block) is not None for block in touched)
     if request.free and incomplete(touched, design) and is_expanded(loss) and not closed:
         return None
     return View(blocks, codes or {}, units)
@@ -82,17 +82,18 @@ def _prefers_codes(design: Design, loss: Any, schema: Schema) -> bool:
     return is_expanded(loss) and (loss.expansion() is not None or not alone or levels > FEW_LEVELS)
 
 
-def _coded(blocks: tuple[Block, ...], design: Design) -> tuple[tuple[Block, ...], Codes | None]:
+def _coded(blocks: tuple[Block, ...], design: Design, loss: Any) -> tuple[tuple[Block, ...], Codes | None]:
     """Return blocks that see their categories as numbers, and these; the same blocks and None where that fails."""
     found = _codings(design)
     if found is None:
         return blocks, None
     codings = {name: tuple(zip(*values, strict=True)) for name, values in found.items()}
     own = [{name: codings[name] for name in block.columns if name in found} for block in blocks]
-    if any(chosen and block.nullable for block, chosen in zip(blocks, own, strict=True)):
+    pairs = by_pairs(loss, blocks)
+    if not pairs and any(chosen and block.nullable for block, chosen in zip(blocks, own, strict=True)):
         return blocks, None
     out = [Coded(block, chosen) if chosen else block for block, chosen in zip(blocks, own, strict=True)]
-    if any(whole(block) is None for block in out):
+    if not pairs and any(whole(block) is None for block in out):
         return blocks, None
     codes = {code(name, k): (name, values) for name, own in found.items() for k, values in enumerate(own)}
     return tuple(out), codes  # type: ignore[arg-type] # it has what closed forms ask of a block

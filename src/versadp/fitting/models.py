@@ -30,6 +30,7 @@ from versadp.fitting.totals import with_totals
 from versadp.fitting.weight_groups import in_noise_units
 from versadp.formula.design import CODED, MIXED, PUBLIC, make_design
 from versadp.formula.expression import quote
+from versadp.noise.subset import SubsetBlock, too_many
 from versadp.schema import Categorical
 from versadp.schema.spacing import LINEAR, from_even
 
@@ -87,6 +88,7 @@ def make_problem(
         problem = replace(_of_formula(own, f"{quote(loss.of)} ~ 1"), names=loss.names(1))
     else:
         problem = _of_records(request) if formula is None else _of_formula(request, formula)
+    _refuse_wide(problem)
     if extend and free and problem.units.exact_rate is None:
         problem = replace(problem, extended=can_extend(problem.blocks))
     problem = with_totals(problem, request, refused)
@@ -98,6 +100,16 @@ def _is_spaced_mean(request: Request) -> bool:
     loss, columns = request.loss, request.schema.columns
     own = getattr(columns.get(loss.of), "spacing", LINEAR) if isinstance(loss.of, str) else LINEAR
     return own != LINEAR and loss.base is not None and bool(loss.base.quadratic)
+
+
+def _refuse_wide(problem: Problem) -> None:
+    """Refuse a model of more columns than a record gives; least squares say themselves which products they need."""
+    series = None if isinstance(problem.model, CustomModel) else problem.model.loss.expansion()
+    if series is not None and series.is_quadratic:
+        return
+    for block in problem.blocks:
+        if isinstance(block, SubsetBlock) and not block.complete_rate:
+            raise too_many(block, len(block.columns))
 
 
 def can_extend(blocks: tuple[Block, ...]) -> bool:

@@ -121,6 +121,11 @@ class Problem:
         """The degrees of a projection, if there is one."""
         return self.approximation.degrees
 
+    @property
+    def has_points(self) -> bool:
+        """True if signed points undo the noise: of each block some records give all columns of the model."""
+        return all(getattr(block, "block", block).complete_rate > 0 for block in self.blocks)
+
     def approximated(self, **changes: Any) -> Problem:
         """Return the problem with changes of its approximation."""
         return replace(self, approximation=replace(self.approximation, **changes))

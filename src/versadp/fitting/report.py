@@ -216,6 +216,8 @@ def raw_share(answer: FitReport, seed: int) -> tuple[float | None, float | None]
         return (_share_of_quantile(found.curve, problem.quantile.tau, answer) if problem.blocks else None), None
     if found.hessian is None or units.exact_rate == 0 or not problem.blocks or isinstance(model, CustomModel):
         return None, None
+    if not problem.has_points:
+        return None, None
     rng = np.random.default_rng([seed, 0xACE])
     form, few = _few_points(problem), answer.sample
     if form.points > MOST_POINTS:

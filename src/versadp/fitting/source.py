@@ -115,7 +115,10 @@ class Reader:
             own = self.units.spacing[self.units.names.index(name)] if self.units.spacing else LINEAR
             return to_even(own, numbers_of(table.column(name)))
         column, values = self.codes[name]
-        return np.array(values)[self._codes(table, column).astype(np.int64)]
+        codes = self._codes(table, column)
+        if np.isnan(codes).any():  # not given
+            return np.append(values, np.nan)[np.where(np.isnan(codes), len(values), codes).astype(np.int64)]
+        return np.array(values)[codes.astype(np.int64)]
 
     def _codes(self, table: Any, name: str) -> Array:
         """Return the numbers of levels, NaN for what is missing."""

@@ -71,7 +71,7 @@ def _refuse_equal(column: NDArray[Any], values: NDArray[Any], name: str, *, info
 
 def refuse_another_order(release: Release) -> None:
     """Raise if rows are in the order of their release and the response is not."""
-    schema = release.mechanism.schema
+    schema = release.mechanism.released_schema
     table = read_table(release.to_arrow().slice(0, MOST_CHECKED), schema, released=True)
     if table.rows < FEWEST_CHECKED:
         return

@@ -92,7 +92,7 @@ class Shared:
 
     def released(self, whole: pa.Table) -> Array:
         """Return the noisy columns of released records, on the scales of their lattices, (columns, n)."""
-        table = read_table(whole, self.mechanism.schema, released=True)
+        table = read_table(whole, self.mechanism.released_schema, released=True)
         return np.stack([to_even(self._spacing(name), table.private[name]) for name in self.names])
 
     def _spacing(self, name: str) -> str:
@@ -100,11 +100,11 @@ class Shared:
 
     def columns(self, whole: pa.Table, x: Array, times: int) -> dict[str, Any]:
         """Return the used columns: noisy ones at the values x (n times, columns), public ones those of the records."""
-        table = read_table(whole, self.mechanism.schema, released=True)
+        table = read_table(whole, self.mechanism.released_schema, released=True)
         record = pa.array(np.repeat(np.arange(whole.num_rows), times))
         public = {name: array.take(record) for name, array in table.public.items() if name in self.used}
         private = {name: from_even(self._spacing(name), x[:, c]) for c, name in enumerate(self.names)}
-        return released_columns(private, public, self.mechanism.schema, self.used)
+        return released_columns(private, public, self.mechanism.released_schema, self.used)
 
 
 def chosen(

@@ -1,7 +1,8 @@
 """Noise: the blocks that a release goes through, with their guarantees and inverses.
 
 Each is "keep with some probability, otherwise draw noise": `ZeroInflated` symmetric Laplace on numbers (the paper's
-mechanism), `Response` on a category, `Window` on numbers and categories together. A spec becomes a block when it is put
+mechanism), `Response` on a category, `Window` on numbers and categories together, `Subset` on some of many columns. A
+spec becomes a block when it is put
 on columns. Blocks of one's own join with `register`. For researchers there are plain samplers and densities for arrays.
 """
 
@@ -15,13 +16,14 @@ from versadp.noise.distributions import SymmetricLaplace, ZeroInflatedSymmetricL
 from versadp.noise.extension import Box, Clip, Damped, Extension, Fade, Zero, as_extension
 from versadp.noise.points import How, Points, product
 from versadp.noise.response import Response, ResponseBlock
+from versadp.noise.subset import Subset, SubsetBlock
 from versadp.noise.window import Window, WindowBlock
 from versadp.noise.zero_inflated import ZeroInflated, ZeroInflatedBlock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REGISTRY: dict[str, type[Spec]] = {kind.name: kind for kind in (ZeroInflated, Response, Window)}
+REGISTRY: dict[str, type[Spec]] = {kind.name: kind for kind in (ZeroInflated, Response, Window, Subset)}
 
 
 def register(spec: type[Spec]) -> type[Spec]:
@@ -70,6 +72,8 @@ __all__ = [
     "Response",
     "ResponseBlock",
     "Spec",
+    "Subset",
+    "SubsetBlock",
     "SymmetricLaplace",
     "Window",
     "WindowBlock",

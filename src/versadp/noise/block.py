@@ -164,6 +164,11 @@ class Block(ABC):
         return ()
 
     @property
+    def complete_rate(self) -> float:
+        """Probability that a record shows all columns of the block; 1 unless each record gives some of them only."""
+        return 1.0
+
+    @property
     def whole(self) -> tuple[str, ...]:
         """Columns of which whole numbers are released, as dates need; none unless a block says so."""
         return ()

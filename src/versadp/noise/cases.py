@@ -388,9 +388,21 @@ def cases(
     Returns
     -------
     tuple or None
-        None for a block that has neither lattices nor a gain, or keeps nothing.
+        None for a block that has neither lattices nor a gain, or keeps nothing; or no record gives all of its columns.
     """
-    held, n = held or {}, released.shape[1]
+    rate = (block.block if isinstance(block, Coded) else block).complete_rate
+    found = _cases(block, released, held or {}) if rate else None
+    if found is None or rate == 1:
+        return found
+    which, every = found  # records that do not give all columns are left out
+    return which, tuple(each._replace(factor=each.factor / rate) for each in every)
+
+
+def _cases(
+    block: Block | Coded, released: Array, held: Mapping[str, int]
+) -> tuple[NDArray[np.int64], tuple[Case, ...]] | None:
+    """Return `cases`, as if the records that give all columns were all there are."""
+    n = released.shape[1]
     own, categories = (block.block, block.categories) if isinstance(block, Coded) else (block, ())
     found = [own.lattice(name) for name in own.columns]
     lattices = {name: lattice for name, lattice in zip(own.columns, found, strict=True) if lattice is not None}
@@ -413,3 +425,53 @@ def whole(block: Block | Coded) -> Inverse | None:
     """Return the inverse in records of a block that show all there is; None without a closed form."""
     found = cases(block, np.empty((len(block.columns), 0)))
     return None if found is None else found[1][0].inverse
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """The inverse of a block of which each record gives some columns: 0 around the centre where one is not given.
+
+    With e = released - centre, p_1 and p_2 the probabilities that one column and two are given, and `whole` the inverse
+    of records that give all,
+
+        weight/p_1 e_j  and  weight/p_1 e_j²,      weight/p_2 e_j e_l      beside the same shift.
+
+    It has no waves, which take all columns at once.
+
+    Attributes
+    ----------
+    block : Block or Coded
+    """
+
+    block: Block | Coded
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Numbers, then those of categories."""
+        return self.block.columns
+
+    def products(self) -> Products:
+        """Return the inverse of columns and of squares."""
+        centre, weight, shift = self._whole
+        return Products(centre, weight / self._chance(1), shift)
+
+    def pairs(self) -> tuple[float, NDArray[np.int64]]:
+        """Return the weight of products of two columns, and which columns are numbers for levels of one category."""
+        categories = self.block.categories if isinstance(self.block, Coded) else ()
+        numbers = len(self.columns) - sum(len(each.names) for each in categories)
+        codes = [numbers + k for k, each in enumerate(categories) for _ in each.names]
+        return self._whole.weight / self._chance(2), np.array([*range(numbers), *codes], np.int64)
+
+    @property
+    def _whole(self) -> Products:
+        found = _cases(self.block, np.empty((len(self.columns), 0)), {})
+        assert found is not None
+        return found[1][0].inverse.products()
+
+    def _chance(self, columns: int) -> float:
+        own = self.block.block if isinstance(self.block, Coded) else self.block
+        return float(own.chance(columns))  # type: ignore[attr-defined] # a block of which each record gives some has it
+
+    def waves(self, t: Complex) -> Waves:
+        """Raise: waves need all columns of a record."""
+        raise NotImplementedError

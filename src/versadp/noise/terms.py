@@ -78,11 +78,35 @@ class SeparableTerms:
     functions: Mapping[str, Array]
     at: Mapping[str, NDArray[np.int64]]
     _inverses: dict[int, tuple[Block, Inverse | None]] = field(default_factory=dict, init=False, repr=False)
+    _given: dict[int, tuple[Block, SeparableTerms, NDArray[np.int64]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def size(self) -> int:
         """Number of products."""
         return next((len(at) for at in self.at.values()), 1)
+
+    def where_given(self, block: Block) -> tuple[SeparableTerms, NDArray[np.int64]]:
+        """Return the terms, each 0 where a record does not give a column that it needs, and how many columns it needs.
+
+        A term needs a column unless its function of it is 1 for all values.
+        """
+        known = self._given.get(id(block))  # kept as inverses are
+        if known is not None and known[0] is block:
+            return known[1:]
+        functions, at, size = dict(self.functions), dict(self.at), np.zeros(self.size, np.int64)
+        for name in block.columns:
+            lattice, v = block.lattice(name), self.functions.get(name)
+            if v is None or name not in self.at or lattice is None:
+                continue
+            points = lattice.values.size
+            one = (v[:points] == 1).all(axis=0)
+            functions[name] = np.column_stack([np.ones(points + 1), np.vstack([v[:points], np.zeros(v.shape[1])])])
+            at[name] = np.where(one[self.at[name]], 0, 1 + self.at[name])
+            size += at[name] > 0
+        self._given[id(block)] = block, SeparableTerms(functions, at), size
+        return self._given[id(block)][1:]
 
     def inverse(self, block: Block) -> Inverse | None:
         """Return what undoes the terms in a block; None if one of its columns has no lattice."""

@@ -224,6 +224,10 @@ class WindowBlock(Block):
         shared = any(places < window[name] for name, places in missing.items())
         return Window(self.epsilon, cells or None, window or None, self.delta, missing if shared else WHOLE_WINDOW)
 
+    def rule(self, cells: Mapping[str, int] | None = None, window: Mapping[str, int] | None = None) -> Spec:
+        """Return the spec with other lattices and windows; by rule where they are left open."""
+        return Window(self.epsilon, cells, window, self.delta)
+
     @cached_property
     def scales(self) -> dict[int, Scale]:
         """The scales of columns whose lattice is not even in their values, by the number of the column."""

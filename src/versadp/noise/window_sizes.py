@@ -30,7 +30,13 @@ FINE = 2**12  # lattice points in the window of a number without a step
 
 
 def window_sizes(
-    spec: Window, numbers: Mapping[str, Bounded], combinations: int, epsilon: float, delta: float
+    spec: Window,
+    numbers: Mapping[str, Bounded],
+    combinations: int,
+    epsilon: float,
+    delta: float,
+    *,
+    size: Size | None = None,
 ) -> tuple[Sizes, Sizes, Sizes]:
     """Return cells, window and places of a missing value of each number; the last where missingness is private.
 
@@ -42,6 +48,8 @@ def window_sizes(
         Of the levels of the block's categories.
     epsilon, delta : float
         The spec's, checked.
+    size : Size, optional
+        What the rule for widths is told; by default these columns together.
 
     Examples
     --------
@@ -51,7 +59,7 @@ def window_sizes(
     """
     cells, window = (_whole(what, value, numbers) for what, value in (("cells", spec.cells), ("window", spec.window)))
     hiding = [name for name, column in numbers.items() if column.nullable is True]
-    size = Size(len(numbers), len(hiding), combinations)
+    size = size or Size(len(numbers), len(hiding), combinations)
     if numbers and (cells is None or window is None):
         c = best_window(size, epsilon, delta, shared=spec.missing != WHOLE_WINDOW)
         fine = max(1, round(FINE / c))

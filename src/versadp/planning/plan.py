@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -207,6 +207,7 @@ def plan(
     fits: int = FITS,
     random_state: int = 0,
     totals: bool | float = False,
+    columns_per_term: int | Literal["auto"] | None = "auto",
 ) -> Any:
     """Return a comparison of mechanisms for a target, or the privacy cost of the precision of a model.
 
@@ -244,6 +245,8 @@ def plan(
         Of the made-up people.
     totals : bool or float
         As in `calibrate`: also show the default with noisy totals beside the records.
+    columns_per_term : int, None or "auto"
+        Without a formula: how many private columns models may have at most, as in `calibrate`.
 
     Returns
     -------
@@ -265,7 +268,14 @@ def plan(
         if records is not None or target_se is not None or assume is not None:
             raise ParameterError("records, target_se and assume are about a model", hint='give formula="y ~ age"')
         return plan_target(
-            schema, **goal, unit=unit, shuffled=shuffled, exact_rate=exact_rate, rows=rows, totals=totals
+            schema,
+            **goal,
+            unit=unit,
+            shuffled=shuffled,
+            exact_rate=exact_rate,
+            rows=rows,
+            totals=totals,
+            columns_per_term=columns_per_term,
         )
     if totals is not False:
         raise ParameterError("a plan of a model is about records alone", hint="leave out totals, or formula")

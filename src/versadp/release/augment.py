@@ -44,7 +44,7 @@ def signed_sample(
     inverses = [block.points(np.stack([table.private[n] for n in block.columns]), rng, how) for block in touched]
     points = product(every, *inverses)
     public = {name: array.take(pa.array(points.record)) for name, array in table.public.items() if name in wanted}
-    out = released_columns(points.columns, public, mechanism.schema, wanted)
+    out = released_columns(points.columns, public, mechanism.released_schema, wanted)
     return SignedSample(out, points.weight, points.record)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import Any
 
 from versadp.errors import ParameterError
 from versadp.noise import Block, Response, Spec, ZeroInflated
 from versadp.noise.settings import each_column
-from versadp.schema import Dates
+from versadp.schema import Dates, Schema
 from versadp.schema.spacing import LINEAR
-
-if TYPE_CHECKING:
-    from versadp.schema import Schema
 
 
 def short_form(schema: Schema, scale: Any, exact_rate: Any, keep: Any) -> dict[str | tuple[str, ...], Spec]:
@@ -55,6 +53,27 @@ def put_on(schema: Schema, noise: Any) -> tuple[Block, ...]:
             hint="give them some, or make them Public",
         )
     return tuple(blocks)
+
+
+def released_schema(schema: Schema, blocks: tuple[Block, ...]) -> Schema:
+    """Return the schema as released tables are read: a column that a record does not give is missing, as all can see.
+
+    Examples
+    --------
+    >>> from versadp import Bounded, Schema
+    >>> from versadp.noise import Subset
+    >>> schema = Schema({name: Bounded(0, 1) for name in "abc"})
+    >>> released_schema(schema, put_on(schema, {tuple("abc"): Subset(2, given=2)})).columns["a"]
+    Bounded(lower=0.0, upper=1.0, nullable='public')
+    """
+    some = {name for block in blocks if block.complete_rate < 1 for name in block.columns}
+    if not some:
+        return schema
+    columns: dict[str, Any] = dict(schema.columns)
+    for name in some:
+        columns[name] = copy(columns[name])
+        object.__setattr__(columns[name], "nullable", "public")
+    return Schema(columns, bounds=schema.bounds)
 
 
 def _refuse_unserved(schema: Schema, block: Block) -> None:

@@ -33,7 +33,7 @@ from versadp.inputs import is_encodable
 from versadp.noise import Block, Spec, spec_from_dict
 from versadp.noise.settings import check_rate
 from versadp.privacy.target import Target
-from versadp.release.blocks import put_on, short_form, spelled
+from versadp.release.blocks import put_on, released_schema, short_form, spelled
 from versadp.release.totals.features import MOST_FEATURES, SHEETS, features_of
 from versadp.release.totals.law import TotalsLaw
 from versadp.release.totals.nodes import POSITION_UNITS
@@ -124,6 +124,11 @@ class Mechanism:
     def blocks(self) -> tuple[Block, ...]:
         """The noise, block after block."""
         return self._blocks
+
+    @cached_property
+    def released_schema(self) -> Schema:
+        """The columns as released tables have them: what a record does not give is missing, as all can see."""
+        return released_schema(self._schema, self._blocks)
 
     @cached_property
     def layout(self) -> Layout:
@@ -428,7 +433,7 @@ class Mechanism:
         running = self.running_totals()
         where = local_engine(as_engine(engine))
         noised = noise_table(self.layout, table, stream, where, versions=rows, totals=running)
-        columns = released_columns(noised, table.public, self._schema)
+        columns = released_columns(noised, table.public, self.released_schema)
         if shuffle:
             columns = in_order(columns)
         made = None if running is None else (noisy_totals(self, running.sums, table.rows, check_key(secret)),)

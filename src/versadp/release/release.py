@@ -140,11 +140,11 @@ class Release:
                 "records that were noised elsewhere have no totals, and the mechanism promises some",
                 hint="vdp.calibrate(..., totals=False), or mech.without_totals(), which states what holds of records",
             )
-        table = read_table(frame, mechanism.schema, released=True)
+        table = read_table(frame, mechanism.released_schema, released=True)
         if on_grid is not False:
             for block in mechanism.blocks:
                 block.refuse_changed(_values(table, block), strict=on_grid is True)
-        columns = released_columns(table.private, table.public, mechanism.schema)
+        columns = released_columns(table.private, table.public, mechanism.released_schema)
         if not shuffle:
             return cls(build_frame(columns, table.kind), mechanism)
         order = order_of(table.shown(mechanism.schema), table.rows)
@@ -336,7 +336,7 @@ class Release:
         }
         if not again:
             raise ParameterError("no numeric column has noise that can be added again", hint="use augment")
-        columns = released_columns(table.private | again, table.public, self.mechanism.schema)
+        columns = released_columns(table.private | again, table.public, self.mechanism.released_schema)
         return build_frame(columns, table.kind)
 
     def augment(
@@ -470,7 +470,7 @@ class Release:
         write_folder(path, self, self._folder, metadata)
 
     def _table(self) -> Table:
-        return read_table(self.frame, self.mechanism.schema, released=True)
+        return read_table(self.frame, self.mechanism.released_schema, released=True)
 
 
 def load(

@@ -229,7 +229,8 @@ class CellEstimates:
     def _coins(self, key: tuple[int, ...]) -> dict[int, float]:
         """Return the coins of the blocks that decide whether a record is in a row."""
         used = {j for j, level in enumerate(key) if level < self.layout.shape[j] or self.layout.is_partial(j)}
-        return {k: part.keep for k, part in enumerate(self.layout.parts) if used & set(part.axes)}
+        parts = enumerate(self.layout.parts)
+        return {k: part.keep * part.rate for k, part in parts if used & set(part.axes) or part.rate < 1}
 
     def _in_place(self, rows: NDArray[np.int64], value: Array, error: Array, ends: Array, told: Any) -> Estimates:
         """Return estimates of some rows as those of all, NaN elsewhere."""

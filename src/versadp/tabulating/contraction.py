@@ -15,6 +15,7 @@ sums over the records with one joint code. Joint codes are few, so that everythi
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -95,7 +96,8 @@ def lots(counted: Counted, width: int) -> Iterable[tuple[NDArray[np.int64], Arra
 
 def factors(layout: Layout, codes: NDArray[np.int64], cells: NDArray[np.int64]) -> tuple[Array, Array | None]:
     """Return A and B of the formula above, (codes, cells): psi is their sum. Without a measure B is in A."""
-    out, kept, drawn = np.ones((len(codes), len(cells))), None, None
+    rate = math.prod(part.rate for part in layout.parts)
+    out, kept, drawn = np.full((len(codes), len(cells)), 1 / rate), None, None
     for part in layout.parts:
         p = np.full(out.shape, 1 / part.keep)
         r = np.full(out.shape, 1 - 1 / part.keep)

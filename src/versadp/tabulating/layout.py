@@ -10,6 +10,7 @@ import numpy as np
 
 from versadp.errors import ParameterError
 from versadp.fitting.source import numbers_of
+from versadp.noise.subset import SubsetBlock, too_many
 from versadp.release.path.dates import from_dates
 from versadp.schema import Bounded, Dates
 from versadp.schema.spacing import LINEAR
@@ -70,7 +71,7 @@ class Measure:
 
 def read_measure(release: Release, name: str, *, spread: bool = False) -> Measure:
     """Return the number of a name, with its square if `spread`; raise if it is none."""
-    declared = release.mechanism.schema.columns[name]
+    declared = release.mechanism.released_schema.columns[name]
     if isinstance(declared, Bounded):
         missing = bool(declared.nullable)
         centre, width = (declared.lower + declared.upper) / 2, declared.width
@@ -96,6 +97,7 @@ class Part(NamedTuple):
     keep: float
     axes: tuple[int, ...]
     measured: bool  # whether the measure is in the block
+    rate: float = 1.0  # share of the records that give all these columns of the table; less than 1 of a random subset
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +195,21 @@ class Layout:
             measured = self._key(self.measure.name)
             groups.setdefault(measured, [])
             keep[measured] = self._keep(self.measure.name)
-        return tuple(Part(keep[key], tuple(at), key == measured) for key, at in groups.items())
+        return tuple(
+            Part(keep[key], tuple(at), key == measured, self._rate(at, measured=key == measured))
+            for key, at in groups.items()
+        )
+
+    def _rate(self, axes: list[int], *, measured: bool) -> float:
+        """Return the share of records that give these columns, which are in one block; raise where none gives all."""
+        names = [self.axes[j].name for j in axes]
+        names += [self.measure.name] if measured and self.measure else []
+        block = self.blocks.get(names[0])
+        if not isinstance(block, SubsetBlock):
+            return 1.0
+        if not block.chance(len(names)):
+            raise too_many(block, len(names))
+        return block.chance(len(axes))
 
     def _key(self, name: str) -> int:
         return id(self.blocks[name]) if name in self.blocks else 0

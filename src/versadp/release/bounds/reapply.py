@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from versadp.noise import Window
 from versadp.noise.window import WindowBlock
 from versadp.release.mechanism import Mechanism
 from versadp.release.totals.nodes import window_for_totals
@@ -62,7 +61,7 @@ def spaceable(mechanism: Mechanism) -> frozenset[str]:
 def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Column], *, totals: bool) -> Spec:
     if not isinstance(block, WindowBlock):
         return block.spec
-    rule = Window(block.epsilon, delta=block.delta)
+    rule = block.rule()
     if block == rule.on(declared):
         return rule
     cells: dict[str, int] = {}
@@ -76,4 +75,4 @@ def _spec(block: Block, declared: Mapping[str, Column], columns: Mapping[str, Co
             window[name] = max(1, 2 * round((wanted - 1) / 2) + 1 if odd else round(wanted))
             if totals:
                 window[name], cells[name] = window_for_totals(window[name], cells[name], column)
-    return Window(block.epsilon, cells or None, window or None, block.delta)
+    return block.rule(cells or None, window or None)

@@ -151,4 +151,4 @@ def _groups(job: Job, digest: PartDigest, tables: Iterator[Group], totals: Runni
             layout, table, job.stream, engine, first=at, witness=digest, versions=versions, totals=totals
         )
         digest.rest(table, at)
-        yield released_table(table, noised, job.mechanism.schema)
+        yield released_table(table, noised, job.mechanism.released_schema)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
@@ -61,6 +61,7 @@ _ROUGH, _FINE = 3e-2, 1e-9
 WIDER = 10.0  # times the shift of a row's share of a person's target, at the most
 
 WIDTHS = (0.01, 10.0)
+COLUMNS_PER_TERM = 4  # a response and three covariates; costs hardly more than fewer (docs/decisions/0009)
 
 
 def calibrate(
@@ -79,6 +80,7 @@ def calibrate(
     width: float = 1.0,
     records: int | None = None,
     totals: bool | float = False,
+    columns_per_term: int | Literal["auto"] | None = "auto",
 ) -> Mechanism:
     """Return the mechanism with the least noise that meets a privacy target.
 
@@ -115,6 +117,11 @@ def calibrate(
         Release noisy totals of all people beside the records: True spends half of the target's squared mu on them, a
         number in (0, 1) that share (`docs/theory/totals.md`). They need a shuffled release with a delta, and are not
         for devices.
+    columns_per_term : int, None or "auto"
+        How many private columns the models that analysts will fit have at most, beside linear ones, which may have any
+        number. With k each record may give k or a few more of the columns, drawn at random, where that is at least a
+        tenth better than windows on all of them (`noise.Subset`); None is windows on all. "auto" is 4 for a shuffled
+        release, and None without `shuffled`, as devices need it.
 
     Warns
     -----
@@ -150,14 +157,15 @@ def calibrate(
     """
     if noise not in NOISES:
         raise ParameterError(f"there is no noise {noise!r}", hint=f"choose from {', '.join(NOISES)}")
-    asked = shuffled is not None or groups is not None or width != 1
+    asked = shuffled is not None or groups is not None or width != 1 or columns_per_term not in ("auto", None)
     share = _share_of_totals(totals)
     wide = noise == "window" or (noise == "auto" and exact_rate is None and epsilon is not None)
     if wide and exact_rate is not None:
         raise ParameterError("windows have no exact_rate", hint="leave it out, or ask for noise='zil'")
     if asked and not wide:
         raise ParameterError(
-            "a shuffle, groups and a width are for windows: Laplace noise gains nothing", hint="noise='window'"
+            "a shuffle, groups, a width and columns_per_term are for windows: Laplace noise gains nothing",
+            hint="noise='window'",
         )
     if not wide and epsilon is not None and delta is None:
         raise ParameterError(
@@ -176,7 +184,8 @@ def calibrate(
     if wide:
         among = None if shuffled is None else inputs.whole("shuffled", shuffled, 1)
         _refuse_totals(share, goal, among)
-        made = windows(schema, goal, unit, among, groups, width=inputs.number("width", width, *WIDTHS), totals=share)
+        wider, some = inputs.number("width", width, *WIDTHS), asked_columns(columns_per_term, among, totals=share)
+        made = windows(schema, goal, unit, among, groups, width=wider, totals=share, columns_per_term=some)
         return _warned(made, known, among)
     _refuse_totals(share, goal, None)
     asked_for = replace(goal, unit=unit)
@@ -199,6 +208,27 @@ def _refuse_totals(share: float, goal: Target, shuffled: int | None) -> None:
             "totals are released beside shuffled records, by a target with a delta",
             hint="calibrate(schema, epsilon=1, delta=1e-6, shuffled=n, totals=True), or totals=False",
         )
+
+
+def asked_columns(
+    columns_per_term: int | Literal["auto"] | None, shuffled: int | None, *, totals: float = 0.0
+) -> int | None:
+    """Return how many columns a record should give at least; None if all, as totals need it.
+
+    Examples
+    --------
+    >>> asked_columns("auto", 100_000), asked_columns("auto", None), asked_columns(3, None)
+    (4, None, 3)
+    """
+    if columns_per_term == "auto":
+        return None if shuffled is None or totals else COLUMNS_PER_TERM
+    if columns_per_term is None:
+        return None
+    if totals:
+        raise ParameterError(
+            "totals are beside records that give all columns", hint="leave out columns_per_term, or totals"
+        )
+    return inputs.whole("columns_per_term", columns_per_term, 2)
 
 
 def _laplace(schema: Schema, goal: Target, asked_for: Target, exact_rate: float | None) -> Mechanism:

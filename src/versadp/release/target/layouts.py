@@ -9,10 +9,12 @@ the variance of
     a slope of two private columns  (kappa a_j a_l + (1 - kappa) b_j b_l)/kappa² in one block, or the product of the two
                                     means' factors in different blocks; for independent columns
 
-and a slope of a public response is `noise/cost.py`'s. The criterion is the geometric mean of the factors in standard
-errors: within each column over its mean, its second moment and its slopes (the geometric mean of those on all other
-columns), then over columns. It depends on schema and target alone. The number of records multiplies raw and noisy
-variances alike and cancels, except for a shuffle, where it decides the local epsilon.
+and a slope of a public response is `noise/cost.py`'s. Where each record gives some of the columns, the factors of one
+column are divided by the probability that it is given, those of two in one block by that of both. The criterion is the
+geometric mean of the factors in standard errors: within each column over its mean, its second moment and its slopes
+(the geometric mean of those on all other columns), then over columns. It depends on schema and target alone. The number
+of records multiplies raw and noisy variances alike and cancels, except for a shuffle, where it decides the local
+epsilon.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from versadp.noise.cost import EVEN
+from versadp.noise.subset import MOST_COLUMNS
 from versadp.noise.window import WindowBlock
 from versadp.schema import Categorical
 
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 EACH, JOINT, APART = "one window a column", "one joint window", "numbers and categories apart"
 MOST_GROUPS = 4  # layouts of 2, 3 and 4 windows are compared, and one of about two columns a window
+MORE_GIVEN = (2, 4)  # beside as many columns per record as were asked for, so many more are tried
+SUBSET_GAIN = 1.1  # less gain than this does not buy a limit on models: the issue's tenth, docs/decisions/0009
 NUMBER, NULLABLE_NUMBER = 5.0, 6.0  # windows in a number's outputs, (1 + c)/c and (1 + 2c)/c at c = 1/4
 
 
@@ -41,7 +46,7 @@ class Layout:
     Attributes
     ----------
     name : str
-    groups : list or mapping
+    groups : list, mapping or Given
         As `calibrate(groups=)` takes it.
     cost : float
         The criterion: by how much noise multiplies standard errors, as a geometric mean; infinite if there is none.
@@ -56,9 +61,24 @@ class Layout:
     mechanism: Mechanism | None = None
     refused: str = ""
 
+    @property
+    def needed(self) -> float:
+        """What other layouts must cost more than, for this one to be taken."""
+        return self.cost * (SUBSET_GAIN if isinstance(self.groups, Given) else 1.0)
 
-def layouts(schema: Schema, unit: str) -> dict[str, Any]:
+
+@dataclass(frozen=True)
+class Given:
+    """All columns in one window, of which each record gives so many, drawn at random: in the place of groups."""
+
+    columns: tuple[str, ...]
+    count: int
+
+
+def layouts(schema: Schema, unit: str, columns_per_term: int | None = None) -> dict[str, Any]:
     """Return the layouts that are compared, by name, as `calibrate(groups=)` takes them.
+
+    With `columns_per_term` also those in which each record gives so many columns or more, if none may be missing.
 
     Columns are dealt out, the most expensive first, to the group with the least sum of log outputs; epsilon is shared
     out in proportion to that sum.
@@ -77,6 +97,11 @@ def layouts(schema: Schema, unit: str) -> dict[str, Any]:
     names = schema.private
     out: dict[str, Any] = {JOINT: [names]} if len(names) > 1 else {}
     out[EACH] = list(names)
+    some = columns_per_term
+    if some and unit != "attribute" and not any(schema.columns[name].nullable for name in names):  # type: ignore[union-attr] # private ones have it
+        for count in (some, *(some + more for more in MORE_GIVEN)):
+            if count < len(names) <= MOST_COLUMNS:
+                out[f"{count} columns per record"] = Given(names, count)
     burden = {name: _burden(schema.columns[name]) for name in names}
     kinds = [tuple(n for n in names if (n in schema.categorical) is flag) for flag in (False, True)]
     if all(kinds) and len(names) > 2:
@@ -88,7 +113,7 @@ def layouts(schema: Schema, unit: str) -> dict[str, Any]:
                 min(groups, key=lambda g: sum(burden[n] for n in g)).append(name)
             out[f"{count} windows"] = [tuple(n for n in names if n in group) for group in groups]
     if unit != "attribute":  # an attribute's windows have all of epsilon each
-        for name in set(out) - {JOINT, EACH}:
+        for name in [name for name, group in out.items() if name not in (JOINT, EACH) and not isinstance(group, Given)]:
             out[name] = {group: sum(burden[n] for n in group) for group in out[name]}
     return out
 
@@ -121,7 +146,7 @@ def layout_cost(mechanism: Mechanism) -> float:
         for name in block.columns:
             kept, drawn = _moments(block, name)
             second = costs[name].second / (0.8 * EVEN**4) if name in costs else 0.0
-            slope = costs[name].slope ** 2 if name in costs else block.keep**-2
+            slope = costs[name].slope ** 2 if name in costs else mean[name]
             state[name] = (block, kept, drawn, second, slope)
     total = 0.0
     for name, (block, kept, drawn, second, public) in state.items():
@@ -130,7 +155,7 @@ def layout_cost(mechanism: Mechanism) -> float:
             if other == name:
                 continue
             k = block.keep
-            joint = (k * kept * its_kept + (1 - k) * drawn * its_drawn) / k**2
+            joint = (k * kept * its_kept + (1 - k) * drawn * its_drawn) / k**2 / block.part((name, other)).complete_rate
             slopes.append(math.log(joint if beside is block else mean[name] * mean[other]))
         logs = [math.log(mean[name]), sum(slopes) / len(slopes)] + ([math.log(second)] if second else [])
         total += sum(logs) / len(logs)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.privacy import target
 from versadp.release.target.budget import LOST, cost_of_bounds, cost_of_columns, cost_of_missing, wide_ranges
-from versadp.release.target.calibrate import calibrate, variance_inflation
+from versadp.release.target.calibrate import asked_columns, calibrate, variance_inflation
 from versadp.release.target.candidate import LAPLACE, Candidate, candidates
-from versadp.release.target.layouts import EACH, JOINT, Layout
+from versadp.release.target.layouts import EACH, JOINT, Given, Layout
 from versadp.release.target.person import unit_of, units_of
 from versadp.release.target.text import fitted_lines, fitted_table
 from versadp.release.target.usefulness import ADVICE, useless
@@ -165,14 +165,15 @@ def plan(
     beta: float | None = None,
     rows: int | None = None,
     totals: bool | float = False,
+    columns_per_term: int | Literal["auto"] | None = "auto",
 ) -> Plan:
     """Show what meets a target, side by side: what is shown, protected and served, and what it costs an analyst.
 
     Parameters
     ----------
     schema : Schema
-    epsilon, delta, unit, shuffled, exact_rate, advantage, alpha, beta
-        The target, as in `calibrate`.
+    epsilon, delta, unit, shuffled, exact_rate, advantage, alpha, beta, columns_per_term
+        The target, and what analysts will ask for, as in `calibrate`.
     rows : int, optional
         Number of records, to say how many come out unchanged and which columns are lost.
     totals : bool or float
@@ -199,6 +200,9 @@ def plan(
     options: dict[str, Any] = {
         name: value for name, value in (("shuffled", shuffled), ("exact_rate", exact_rate)) if value is not None
     }
+    if totals is not False and columns_per_term == "auto":
+        columns_per_term = None  # totals are beside records that give all columns
+    options |= {} if columns_per_term == "auto" else {"columns_per_term": columns_per_term}
     chosen = calibrate(schema, **goal, **options, unit=unit)  # what is wrong with a target is said here
     compared = compared_layouts(schema, goal, unit, options)
     best = cheapest(compared)
@@ -223,16 +227,19 @@ def compared_layouts(schema: Schema, goal: Mapping[str, Any], unit: str, options
     """Return the layouts that `calibrate` compared; none where its noise is not windows."""
     if "epsilon" not in goal or "exact_rate" in options:
         return []
-    return compare_layouts(schema, target(goal["epsilon"], goal.get("delta", 0.0)), unit, options.get("shuffled"))
+    among = options.get("shuffled")
+    some = asked_columns(options.get("columns_per_term", "auto"), among)
+    return compare_layouts(schema, target(goal["epsilon"], goal.get("delta", 0.0)), unit, among, columns_per_term=some)
 
 
 def cheapest(compared: list[Layout]) -> Layout | None:
     """Return the layout that `calibrate` takes; None if there is none."""
-    return min(compared, key=lambda each: each.cost, default=None)
+    return min(compared, key=lambda each: each.needed, default=None)
 
 
 def _facts(layout: Layout) -> dict[str, Any]:
-    windows = [[names] if isinstance(names, str) else list(names) for names in layout.groups]
+    groups = [layout.groups.columns] if isinstance(layout.groups, Given) else layout.groups
+    windows = [[names] if isinstance(names, str) else list(names) for names in groups]
     cost = layout.cost if math.isfinite(layout.cost) else None
     return {"layout": layout.name, "windows": windows, "standard errors, times raw": cost}
 
@@ -248,6 +255,10 @@ def _shown(layout: Mapping[str, Any]) -> dict[str, Any]:
 def _why(default: str, found: list[Candidate], compared: list[Layout], unit: str) -> str:
     """Return why the default is the default, and what would cost less in slopes."""
     reason = _WHY.get(default, "it costs least of the layouts compared")
+    for each in compared:
+        if each.name == default and isinstance(each.groups, Given):
+            most = each.groups.count
+            reason += f"; models, tables and quantiles can have at most {most} private columns, linear models any"
     if default == EACH:
         reason = _EACH_ATTRIBUTE if unit == "attribute" else "all columns in one window would seldom be kept"
         if len(compared) == 1 and unit != "attribute":

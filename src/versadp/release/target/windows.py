@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
 from versadp.errors import InfeasibleError, ParameterError
-from versadp.noise import Spec, Window
+from versadp.noise import Spec, Subset, Window
 from versadp.noise.window import EPSILONS
 from versadp.privacy import solve_parameter
 from versadp.privacy.curves.contour import rough_bounds
 from versadp.release.bounds.law import bounds_privacy, gaussian_mu
 from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
-from versadp.release.target.layouts import EACH, JOINT, Layout, layout_cost, layouts
+from versadp.release.target.layouts import EACH, JOINT, Given, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
 from versadp.release.totals.law import TotalsLaw
 from versadp.release.totals.nodes import window_for_totals
@@ -53,10 +53,12 @@ def windows(
     *,
     width: float = 1.0,
     totals: float = 0.0,
+    columns_per_term: int | None = None,
 ) -> Mechanism:
     """Return the mechanism of windows that meets a pair (epsilon, delta).
 
-    Windows are `width` times as wide as the rule has them. `totals` is the share of mu² for noisy totals.
+    Windows are `width` times as wide as the rule has them. `totals` is the share of mu² for noisy totals. With
+    `columns_per_term` a record may give so many columns.
 
     Examples
     --------
@@ -75,8 +77,8 @@ def windows(
     if groups is not None:
         made = _made(plan, goal, unit, shuffled, groups, width=width, totals=totals)
     else:
-        found = compare_layouts(plan, goal, unit, shuffled, width=width, quick=True, totals=totals)
-        made = best_layout(found)
+        options: Any = {"width": width, "totals": totals, "columns_per_term": columns_per_term}
+        made = best_layout(compare_layouts(plan, goal, unit, shuffled, quick=True, **options))
     return made if plan is schema else on_learnt_bounds(made, schema)
 
 
@@ -89,6 +91,7 @@ def compare_layouts(
     width: float = 1.0,
     quick: bool = False,
     totals: float = 0.0,
+    columns_per_term: int | None = None,
 ) -> list[Layout]:
     """Return what each layout of windows costs at a target, in the order of `layouts`.
 
@@ -107,7 +110,7 @@ def compare_layouts(
     among = shuffled if goal.delta else None  # all others may by chance be unlike: a shuffle adds nothing to pure
     found: list[Layout] = []
     near: float | None = None
-    for name, groups in layouts(schema, unit).items():
+    for name, groups in layouts(schema, unit, columns_per_term).items():
         if unit == "attribute" and name != EACH and (name != JOINT or among is None):
             continue
         try:
@@ -115,7 +118,7 @@ def compare_layouts(
                 mechanism = _made(schema, goal, unit, shuffled, groups, width=width, totals=totals)
             else:
                 make = _maker(schema, goal, unit, shuffled, groups, width=width, totals=totals)
-                least = min((each.cost for each in found), default=math.inf)
+                least = min((each.needed for each in found), default=math.inf)
                 if quick and _costs_more(make, goal, near, COMPARABLE * least):
                     continue
                 near, mechanism = _roughly(make, goal, near)
@@ -125,10 +128,10 @@ def compare_layouts(
         found.append(Layout(name, groups, layout_cost(mechanism), mechanism))
     if among is None:
         return found
-    least = min((each.cost for each in found), default=math.inf)
+    least = min((each.needed for each in found), default=math.inf)
 
     def exact(each: Layout) -> Layout:
-        if each.mechanism is None or each.cost > least * (1 if quick else COMPARABLE):
+        if each.mechanism is None or each.needed > least * (1 if quick else COMPARABLE):
             return each
         mechanism = _made(schema, goal, unit, shuffled, each.groups, width=width, totals=totals)
         return replace(each, mechanism=mechanism, cost=layout_cost(mechanism))
@@ -138,7 +141,7 @@ def compare_layouts(
 
 def best_layout(found: list[Layout]) -> Mechanism:
     """Return the mechanism of the layout that costs least; raise what was said of the first if there is none."""
-    best = min(found, key=lambda each: each.cost)
+    best = min(found, key=lambda each: each.needed)
     if best.mechanism is None:
         best = next((each for each in found if each.mechanism is not None), found[0])
     if best.mechanism is None:
@@ -152,6 +155,8 @@ def _maker(
 ) -> Callable[..., Mechanism]:
     """Return the function from an epsilon, and a delta, of its own to the mechanism with these groups of columns."""
     aim = replace(goal, unit=unit, shuffled=shuffled)
+    if isinstance(groups, Given):
+        return partial(_mechanism, schema, {groups.columns: 1.0}, aim, width=width, given=groups.count)
     return partial(_mechanism, schema, _shares(unit, groups), aim, width=width, totals=totals)
 
 
@@ -305,16 +310,18 @@ def _mechanism(
     *,
     width: float = 1.0,
     totals: float = 0.0,
+    given: int | None = None,
 ) -> Mechanism:
     noise: dict[str | tuple[str, ...], Spec] = {
-        names: Window(share * epsilon, delta=share * delta) for names, share in shares.items()
+        names: Window(share * epsilon, delta=share * delta) if given is None else Subset(share * epsilon, given)
+        for names, share in shares.items()
     }
     mechanism = Mechanism(schema, noise=noise, target=aim)
     if width == 1 and not totals:
         return mechanism
     for block in mechanism.blocks:
         found = block.spec
-        assert isinstance(found, Window)
+        assert isinstance(found, Window | Subset)
         if not isinstance(found.window, Mapping):  # categories have none
             continue
         assert isinstance(found.cells, Mapping)
