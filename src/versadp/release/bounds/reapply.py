@@ -53,7 +53,7 @@ def spaceable(mechanism: Mechanism) -> frozenset[str]:
     found: set[str] = set()
     for block in mechanism.blocks:
         columns = {name: mechanism.schema.columns[name] for name in block.columns}
-        if isinstance(block, WindowBlock) and block == Window(block.epsilon, delta=block.delta).on(columns):
+        if isinstance(block, WindowBlock) and block == block.rule().on(columns):
             found |= set(block.columns)
     return frozenset(found)
 
