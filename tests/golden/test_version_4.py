@@ -1,4 +1,4 @@
-"""Mechanism, device answer and release folder of version 4. NOT FINAL: it may change until released totals exist.
+"""Mechanism, device answer and release folder of version 4. NOT FINAL.
 
 `version_4_make.py` says how the folder was made. Columns are compared decoded: how Parquet packs them is not ours.
 """

@@ -163,6 +163,15 @@ def test_people_who_changed_after_a_crash_are_refused(data, tmp_path, point):
         go(data, tmp_path / "out", tmp_path / "state")
 
 
+def test_a_sheet_of_other_totals_under_one_name_is_refused(data, tmp_path, monkeypatch):
+    """Parts are held against the ledger one by one; the totals are too, should they ever differ alone."""
+    killed("totals made", lambda: go(data, tmp_path / "out", tmp_path / "state"))
+    see = RunningTotals.see
+    monkeypatch.setattr(RunningTotals, "see", lambda self, *args: (see(self, *args), self.sums.__iadd__(1))[0])
+    with pytest.raises(StateError, match="not those with which the release was begun"):
+        go(data, tmp_path / "out", tmp_path / "state")
+
+
 @pytest.mark.full
 def test_a_second_sheet_of_the_same_people_is_charged(data, tmp_path):
     first = go(data, tmp_path / "out", tmp_path / "state")

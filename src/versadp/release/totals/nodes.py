@@ -221,7 +221,7 @@ class TotalsColumn:
         if self.category:
             return str(column.levels[k])  # type: ignore[union-attr] # a category has levels
         nodes = self.one_way if count == self.one_way.nodes else self.two_way
-        value = lattice.low + lattice.step * float(nodes.places[k])
+        value = float(lattice.values[nodes.places[k]])
         if isinstance(column, Dates):
             from versadp.release.path.dates import date_of
 
