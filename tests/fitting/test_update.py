@@ -22,6 +22,7 @@ from versadp.fitting.solver import Members, SolverOptions
 from versadp.fitting.source import MemorySource
 from versadp.fitting.update_solver import _Later
 from versadp.fitting.update_state import State
+from versadp.noise.extension import Zero
 
 SCHEMA = vdp.Schema(
     {
@@ -285,6 +286,18 @@ def test_a_state_goes_through_its_file(tmp_path):
     assert State.from_dict(json.loads(text) | {"lots": 3}).to_dict() == json.loads(text)  # as it was once written
     with pytest.raises(DataError, match="in the state already"):
         vdp.update(tmp_path / "state.json", first)
+
+
+@pytest.mark.full
+def test_a_state_older_than_a_member_goes_on_without_it(monkeypatch):
+    first, second = cut(released("mixed", 8000, 1), [5000, 8000])
+    with monkeypatch.context() as patch:
+        patch.setattr("versadp.fitting.members.POINTS_BY_LEVEL", (Zero(),))
+        before = vdp.fit(first, "b ~ x + C(town)", loss="logistic")
+        known = before.update(second)
+    assert "clip" not in before.updater.state.members
+    assert apart(before.update(second), known) < 1e-12
+    assert "clip" in vdp.fit(first, "b ~ x + C(town)", loss="logistic").updater.state.members
 
 
 def test_a_batch_may_lack_levels_and_classes():

@@ -56,6 +56,10 @@ class Form(ABC):
         """The correction in words, with the number of its terms and what they may shift; empty of several members."""
         return ""
 
+    def only(self, members: tuple[str, ...]) -> Form:  # noqa: ARG002 - for others to override
+        """Return the form with those of its members that are among some, if it can leave others out."""
+        return self
+
     @abstractmethod
     def prepare(self, records: Records, rng: np.random.Generator) -> Any:
         """Return all that does not depend on theta."""

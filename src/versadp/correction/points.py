@@ -21,7 +21,7 @@ Blocks other than zero-inflated ones draw for many records at once. So that a re
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -200,6 +200,13 @@ class SignedPoints(Form):
         if self.second and not self.domains:
             return ("points",)
         return tuple("clip" if self.clip and each.name == "none" else each.name for each in self.extensions)
+
+    def only(self, members: tuple[str, ...]) -> SignedPoints:
+        """Return the form with those extensions alone whose members are among some."""
+        if not self.domains:
+            return self
+        kept = tuple(each for name, each in zip(self.names, self.extensions, strict=True) if name in members)
+        return replace(self, extensions=kept or self.extensions)
 
     @property
     def said(self) -> str:

@@ -128,6 +128,7 @@ def _family(state: State, problem: Problem, engine: Engine) -> Family:
     """Return the members of the state over the new records."""
     rows = state.kept.n + problem.source.rows
     forms = forms_of(problem, state.method, state.extension, state.draws, rows)
+    forms = tuple(form.only(state.members) for form in forms)  # a state may be older than some members
     family = Family(forms, _Later(problem.source, state.kept.n), problem.model.size, engine, state.seed)
     if family.names != state.members or family.size != len(state.names):
         raise ParameterError("the state has other members than its method", hint=AGAIN)
