@@ -139,6 +139,10 @@ class WeakInstrumentsWarning(VersadpWarning):
     """Instruments hardly move the regressors that they stand for: estimates are not normal."""
 
 
+class TotalsWarning(VersadpWarning):
+    """Noisy totals beside the records were not used for an answer: it is by the records alone."""
+
+
 class UselessWarning(VersadpWarning):
     """Under this noise the records tell no mean of any column within a tenth of its range."""
 

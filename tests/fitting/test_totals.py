@@ -118,3 +118,17 @@ def test_points_are_a_mean_over_the_lattice():
     for points in (every, some):
         values = {name: points.codes[name] / (laws[name].size - 1) for name in laws}
         assert abs(points.mass @ (values["x"] * values["z"]) - 0.25) < (1e-12 if points is every else 5e-3)
+
+
+def test_answers_by_the_records_alone_say_so():
+    rng = np.random.default_rng(11)
+    content, mech = people(rng, 3000), mechanism()
+    release = released(mech, content, rng, law=law_of(mech, MU))
+    result = vdp.fit(release, "y ~ x + z", loss="logistic")
+    without = vdp.fit(vdp.Release(release.frame, mech), "y ~ x + z", loss="logistic")
+    with pytest.warns(vdp.errors.TotalsWarning, match="averages"):
+        slopes = result.avg_slopes()
+    assert str(slopes) == str(without.avg_slopes())
+    with pytest.raises(vdp.errors.EstimationError, match="cannot be updated"):
+        result.update(release)
+    assert "not used" in vdp.fit(release, loss=vdp.losses.Quantile("x", 0.5)).header["totals"]

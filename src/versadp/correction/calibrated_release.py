@@ -16,6 +16,7 @@ from versadp.correction.calibration import Calibration
 from versadp.correction.features import Features
 from versadp.errors import DataError
 from versadp.schema import Categorical, Dates
+from versadp.schema.spacing import LINEAR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,6 +91,10 @@ def _calibration(release: Release) -> Calibration | str:
     if totals is None:
         several = [each for each in getattr(release, "totals_by_batch", ()) if each is not None]
         return "this release has several batches, each with totals of its own" if several else ""
+    declared = release.mechanism.schema.columns
+    spaced = [name for name in totals.terms.functions if getattr(declared[name], "spacing", LINEAR) != LINEAR]
+    if spaced:
+        return f"column {spaced[0]!r} has a spacing, for which totals are not undone yet"
     features = Features.of(release.mechanism.blocks, totals.terms)
     if features is None:
         return "a column's lattice is finer than tables of two columns can be"

@@ -19,7 +19,7 @@ from versadp.fitting.design_covariance import with_design_covariance
 from versadp.fitting.estimate import estimate
 from versadp.fitting.models import make_problem
 from versadp.fitting.solver import SolverOptions
-from versadp.fitting.totals import refused_by
+from versadp.fitting.totals import has_totals, refused_by, warn_alone
 from versadp.fitting.update import Updater, state_of
 from versadp.schema import Bounded
 
@@ -51,12 +51,20 @@ class Job:
     runner : Engine
     fit : callable
         `vdp.fit`, for further fits to the same records.
+    refused : str
+        Why totals are not used, whatever the model.
     """
 
     request: FitRequest
     design: SampleDesign
     runner: Engine
     fit: Callable[..., Results]
+    refused: str = ""
+
+    @property
+    def alone(self) -> Job:
+        """The same fit by the records alone."""
+        return replace(self, refused="they calibrate coefficients, and this answer needs more")
 
     def problem(self) -> Problem:
         """Return the problem, whose records are kept in memory unless remote workers read their own partitions."""
@@ -71,7 +79,7 @@ class Job:
             size,
             free=request.free,
             keeper=keeper,
-            refused=refused_by(request.release, design),
+            refused=self.refused or refused_by(request.release, design),
         )
         return made if design.labels is None else replace(made, source=made.source.labelled(design.labels))
 
@@ -90,6 +98,11 @@ class Job:
 
     def state(self) -> State:
         """Return what an update of this fit starts from."""
+        if has_totals(self.request.release):
+            raise EstimationError(
+                "a fit to a release with totals cannot be updated: totals of old and new people differ",
+                hint="fit all records anew, or those without totals",
+            )
         return state_of(self.request.release, self.design, self.estimate(), self.request.kept())
 
     def later(self) -> dict[str, Any]:
@@ -106,8 +119,8 @@ class PostEstimation:
 
     @cached_property
     def answer(self) -> FitReport:
-        """The fit and its problem, computed again."""
-        return self.job.estimate()
+        """The fit and its problem, computed again: by the records alone, of which averages are."""
+        return self.job.alone.estimate() if has_totals(self.job.request.release) else self.job.estimate()
 
     @property
     def design(self) -> SampleDesign:
@@ -143,6 +156,7 @@ class PostEstimation:
             )
         if self.answer.diagnostics is None or not self.answer.fit.converged:
             raise EstimationError("there are no averages of this fit", hint="it needs an estimate and a formula")
+        warn_alone(self.job.request.release, "averages, and the coefficients in them, are by the records alone")
         averaging = self._averaging(str(getattr(self.job.request.minimised, "link", None)))
         found = averaging.averages(moves, contrast)
         q = contrast.shape[1]
@@ -172,6 +186,7 @@ class PostEstimation:
             raise EstimationError(
                 "R² cannot be had here: of columns that may be missing, of a naive fit and with an offset there is none"
             )
+        warn_alone(self.job.request.release, "R² is by the records alone")
         averaging = self._averaging("identity")
         mix = np.ones((1, len(diagnostics.family.names))) if fit.mix is None else fit.mix[:1]
         score = -diagnostics.family.moments(np.zeros_like(fit.theta), mix, hessian=False).score[0]  # E m y

@@ -20,6 +20,7 @@ from versadp.estimation.thresholds import KNOWN_SPREAD
 from versadp.fitting.design_covariance import ROWS, refuse_people
 from versadp.fitting.likelihood_pairs import Pairs
 from versadp.fitting.public_facts import public_levels, public_values
+from versadp.fitting.totals import note_alone
 from versadp.formula.design import make_design
 from versadp.inference import Results
 from versadp.inference.chi_square import SpecificationTest
@@ -184,7 +185,7 @@ def _results(
         loss=loss.name,
         method="likelihood",
         formula=design.formula,
-        header=guarantee(pairs.release) | _assumed(pairs, found, cov),
+        header=guarantee(pairs.release) | note_alone(pairs.release) | _assumed(pairs, found, cov),
         predict_link=loss.prediction,
         design=design.terms,
         trust=Trust(test=test),

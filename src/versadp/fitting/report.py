@@ -12,6 +12,7 @@ from versadp.correction import CustomModel, LinearModel, SignedPoints
 from versadp.estimation import ScoreSet, sample_size_needed, score_sets
 from versadp.estimation.sizes import NUMBERS_AT_ONCE, PART_ROWS
 from versadp.estimation.thresholds import KNOWN_SIZE_ERROR
+from versadp.fitting.totals import note_alone
 from versadp.formula.terms import Terms
 from versadp.inference import Results
 from versadp.inference.chi_square import LEVEL, SpecificationTest
@@ -126,7 +127,12 @@ def results(
         loss=loss.name,
         method=method,
         formula=None if problem.design is None else formula or problem.design.formula,
-        header=guarantee(design.release) | _blurred(problem) | _notes(answer) | design.notes | dict(answer.notes),
+        header=guarantee(design.release)
+        | note_alone(design.release)
+        | _blurred(problem)
+        | _notes(answer)
+        | design.notes
+        | dict(answer.notes),
         effective_n=size,
         weights=found.weights or None,
         predict_link=loss.prediction,

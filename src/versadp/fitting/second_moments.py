@@ -20,6 +20,7 @@ from versadp.estimation.instruments import JointMoments
 from versadp.estimation.moments import evaluated
 from versadp.fitting.design_covariance import refuse_people
 from versadp.fitting.methods import forms_of
+from versadp.fitting.totals import warn_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,6 +100,7 @@ def family_of(job: Job) -> tuple[Problem, Family, Products]:
             hint='leave out loss=, or use "squared"',
         )
     refuse_people(job.design.release, "a model of second moments")
+    warn_alone(job.request.release, "a model of second moments is by the records alone")
     if job.design.counted:
         raise ParameterError("a model of second moments takes no frequencies", hint='use weight_type="survey"')
     problem = job.problem()

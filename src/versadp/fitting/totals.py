@@ -7,6 +7,7 @@ total is about, the records are fitted alone, and the summary says why.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from versadp.correction.pair_functions import PairFunctions
 from versadp.correction.records import Records
 from versadp.correction.uniform_points import uniform_points
 from versadp.correction.working_law import working_law
+from versadp.errors import TotalsWarning, find_stacklevel
 from versadp.estimation.sizes import MOST_LISTED, PART_ROWS, UNIFORM_POINTS
 from versadp.fitting.source import ReleaseSource
 
@@ -198,6 +200,17 @@ def refused_by(release: Release, design: SampleDesign) -> str:
     if design.labels is not None:
         return "they are of all people, and standard errors are by clusters or frequencies"
     return ""
+
+
+def note_alone(release: Release) -> dict[str, str]:
+    """Return what the summary says of a fit by the records alone, where there are totals."""
+    return {"totals": "not used: this method takes the records alone"} if has_totals(release) else {}
+
+
+def warn_alone(release: Release, what: str) -> None:
+    """Warn that an answer is by the records alone, if there are totals."""
+    if has_totals(release):
+        warnings.warn(f"totals not used: {what}", TotalsWarning, stacklevel=find_stacklevel())
 
 
 def calibrated(forms: tuple[Any, ...], problem: Problem) -> tuple[Any, ...]:
