@@ -56,6 +56,8 @@ DRAWS = {"figure1": 100_000, "proposition": 1_000_000, "claims": 400_000}
 @click.option("--data", "path", type=click.Path(dir_okay=False), help="births: the file of births.")
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="births: the guarantee of a record.")
 @click.option("--delta", type=float, default=1e-6, show_default=True, help="births: the guarantee of a record.")
+@click.option("--totals/--no-totals", default=False, help="births: noisy totals beside the records, same guarantee.")
+@click.option("--people/--no-people", default=True, help="births: criteria of made-up people, too.")
 @click.option("--releases", type=click.IntRange(1), default=8, show_default=True, help="births: how many releases.")
 @click.option(
     "--engine",
@@ -68,7 +70,8 @@ def reproduce(what: str, reps: int | None, seed: int, style: str, plot: str | No
     if what == "births":
         from versadp_experiments.births import report
 
-        found = report.parts(options["path"], options["epsilon"], options["delta"], options["releases"], seed)
+        target = options["epsilon"], options["delta"], options["releases"], seed
+        found = report.parts(options["path"], *target, totals=options["totals"], people=options["people"])
         _show(found, style)
         return
     if what in TABLES or what == "figure2":

@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from versadp.cli import main
 from versadp.errors import DataError, ParameterError
-from versadp_experiments.births import criteria, data, faithfulness
+from versadp_experiments.births import criteria, data, faithfulness, report
 
 
 def born(n, seed):
@@ -123,14 +123,38 @@ def test_unique_rows_are_counted_in_all_columns_and_in_what_others_know():
     assert criteria.unique_in_known(a) == 1  # the one of week 40
 
 
+def test_rows_of_the_table_are_the_criteria_in_order():
+    b = data.prepare(born(300, 7))
+    same, twice = report.judge_rows(b, b), report.judge_rows({name: np.repeat(b[name], 2) for name in b}, b)
+    assert same[:8] == [1.0, 0, 0, 0, 0, 0, 0, 0]
+    assert twice[8:] == [0, 0] != same[8:]
+    found = report.people_rows([[same, twice], [same, twice]])
+    assert [row["criterion"] for row in found] == [str(k) for k in range(1, 11)]
+    assert found[0]["within"] == "2 of 2"
+    assert found[8]["within"] == "0 of 2"
+
+
 def test_command_shows_criteria_beside_limits(tmp_path):
     path = tmp_path / "births.csv"
     csv.write_csv(born(20_000, 6), path)
-    arguments = ["reproduce", "births", "--data", str(path), "--releases", "1", "--epsilon", "8", "--format", "json"]
+    arguments = [
+        "reproduce",
+        "births",
+        "--data",
+        str(path),
+        "--releases",
+        "1",
+        "--no-people",
+        "--epsilon",
+        "8",
+        "--format",
+        "json",
+    ]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)["release"]
     assert [row["criterion"] for row in found] == ["3", "4", "5", "6", "7"]
+    assert list(json.loads(result.stdout)) == ["release"]
     assert [row["limit"] for row in found] == [0.3, 100, 1, 30, 5]
     assert all(row["widest half interval"] > 0 for row in found)
     missing = CliRunner().invoke(main, ["reproduce", "births"])

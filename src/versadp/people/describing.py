@@ -28,15 +28,20 @@ def describe_people(people: People) -> str:
         lines.append(f"Values of {', '.join(smoothed)} are spread evenly within cells of the law.")
     if count:
         lines.append(
-            f"Standard errors: repeat an analysis with each of rep_1 to rep_{count} in place of weight; the "
-            "root mean square distance of the answers from that with weight is its standard error."
+            f"Standard errors: repeat an analysis with each of rep_1 to rep_{count} in place of weight; the root mean "
+            "square distance of the answers from that with weight is its standard error. In simulations such intervals "
+            "of 95% held the truth of means, spreads, shares and slopes in 85 to 98 of 100 releases, 93 on average. "
+            "They are not for cells beside a pile of equal values, or medians of whole numbers: 70 of 100 there."
         )
         lines.append(
             'In R: survey::svrepdesign(data = d, weights = ~weight, repweights = "^rep_", type = "bootstrap", '
             f"scale = 1/{count}, rscales = 1, combined.weights = TRUE, mse = TRUE)"
         )
     else:
-        lines.append("There are no replicate weights: standard errors that treat the rows as people are too small.")
+        lines.append(
+            "There are no replicate weights: standard errors that treat the rows as people are too small. With totals, "
+            "with very many columns, and where people have several rows there are never any."
+        )
     if people.copies > 1:
         lines.append(
             f"Each row stands {people.copies} times, so that none is unique; that is cosmetic, and hides nobody better."

@@ -29,7 +29,8 @@ DEGREE = (
     4  # of products of two columns: of degree 2, corner cells of two columns are smoothed away (docs/guides/people.md)
 )
 ALONE = 6  # of powers of one number
-MOST = 600  # features: their covariance is solved for in a second
+FURTHEST = 16  # degree of products that totals tell
+MOST = 400  # features: a Hessian of them takes a second
 FLAT = 0.02  # share of an even law in that under which functions are orthonormal, so that no point has the weight 0
 NODES = 4  # of the quadrature over the values around a point: exact for powers up to 7
 
@@ -95,8 +96,20 @@ class Features:
         return [(columns, np.array(numbers)) for columns, numbers in found.items()]
 
 
-def make_features(axes: Sequence[Axis], margins: Sequence[Array], most: int = MOST) -> Features:
+def make_features(
+    axes: Sequence[Axis], margins: Sequence[Array], *, most: int = MOST, complete: bool = False
+) -> Features:
     """Return features of columns with these laws.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+    margins : sequence of array
+    most : int
+        Features.
+    complete : bool
+        Whether all cells of single columns are features, and products of two of as many degrees as `most` allows: where
+        noisy totals tell them well.
 
     Examples
     --------
@@ -110,8 +123,8 @@ def make_features(axes: Sequence[Axis], margins: Sequence[Array], most: int = MO
     >>> found.values(np.array([[0, 0], [0, 1]])).round(6).tolist()
     [[-1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]]
     """
-    functions = tuple(_functions(axis, margin) for axis, margin in zip(axes, margins, strict=True))
-    for degree in range(DEGREE, 0, -1):
+    functions = tuple(_functions(axis, margin, complete=complete) for axis, margin in zip(axes, margins, strict=True))
+    for degree in range(FURTHEST if complete else DEGREE, 0, -1):
         at = _products(functions, degree)
         if len(at) <= most:
             break
@@ -137,7 +150,7 @@ def _products(functions: Sequence[Functions], degree: int) -> NDArray[np.int64]:
     return np.array(rows, np.int64).reshape(-1, d)
 
 
-def _functions(axis: Axis, margin: Array) -> Functions:
+def _functions(axis: Axis, margin: Array, *, complete: bool) -> Functions:
     """Return orthonormal functions of a column, at its points and on its lattice."""
     law = (1 - FLAT) * margin + FLAT / margin.size
     known = axis.known
@@ -146,7 +159,9 @@ def _functions(axis: Axis, margin: Array) -> Functions:
         centre, half = (low + high) / 2, max((high - low) / 2, 1e-300)
         powers = min(ALONE, known - 1)
         raw = _averaged(axis, centre, half, powers)
-        degree = np.arange(1, powers + 1)
+        cells = _cells(axis, powers) if complete else np.zeros(0, np.int64)
+        raw = np.column_stack([raw, np.eye(known)[:, cells]])
+        degree = np.arange(1, raw.shape[1] + 1)
     else:
         raw, degree = np.eye(known)[:, 1:], np.ones(known - 1, np.int64)
     if axis.size > known:  # 0 where a value is missing, and whether it is
@@ -163,6 +178,7 @@ def _functions(axis: Axis, margin: Array) -> Functions:
         values = axis.lattice.values
         if axis.ordered:
             whole = ((values - centre) / half)[:, None] ** np.arange(1, powers + 1)
+            whole = np.column_stack([whole, np.eye(known)[:, cells]]) if len(cells) else whole
         else:
             whole = np.eye(values.size)[:, 1:]
         missing = np.zeros(whole.shape[1])
@@ -171,6 +187,14 @@ def _functions(axis: Axis, margin: Array) -> Functions:
             missing = np.append(1.0, missing)
         lattice = np.column_stack([np.ones(values.size + 1), np.append(whole, missing[None], axis=0)]) @ change
     return Functions(raw @ change, lattice, degree)
+
+
+def _cells(axis: Axis, powers: int) -> NDArray[np.int64]:
+    """Return points whose indicators, with the powers, span all functions of a column with a natural lattice."""
+    assert axis.lattice is not None
+    if axis.lattice.last + 1 != axis.known:
+        return np.zeros(0, np.int64)
+    return np.setdiff1d(np.arange(axis.known), np.rint(np.linspace(0, axis.known - 1, powers + 1)).astype(np.int64))
 
 
 def _averaged(axis: Axis, centre: float, half: float, powers: int) -> Array:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp.engine import at_work, local_engine
+from versadp.people.combined import combined_estimate, has_totals, raked
 from versadp.people.features import make_features
 from versadp.people.likelihood import Channel, make_channel
 from versadp.people.targets import estimate
@@ -223,8 +224,13 @@ def estimate_law(
     at = np.stack(np.unravel_index(there, found.law.shape), axis=1).astype(np.int32)
     weight = found.law.ravel()[there]
     points = Points(at, weight / weight.sum())
-    features = make_features(axes, found.margins)
-    targets = estimate(release, features, engine, repeated)
+    helped = has_totals(release, [axis.name for axis in axes])
+    features = make_features(axes, found.margins, complete=helped)
+    if helped:
+        points = raked(release, [axis.name for axis in axes], points)
+        targets = combined_estimate(release, features, points)
+    else:
+        targets = estimate(release, features, engine, repeated)
     tilt, weight = tilted(points, features, targets)
     tell(1.0)
     return Law(tuple(axes), Points(at, weight), features, targets, tilt, found)

@@ -17,6 +17,7 @@ from versadp import inputs
 from versadp.display.progress import bar
 from versadp.errors import NoSuchName, ParameterError, near
 from versadp.people.axes import make_axis
+from versadp.people.combined import has_totals
 from versadp.people.describing import describe_people
 from versadp.people.law import estimate_law
 from versadp.people.rows import draw_points, record_weights, replicate_weights, values_of
@@ -105,8 +106,8 @@ class People:
         names = _chosen(release, columns)
         rng = np.random.default_rng(inputs.whole("random_state", random_state, 0))
         axes, wide = read_axes(release, names, engine)
-        if wide or release.mechanism.schema.rows_per_person > 1:
-            repeats = 0  # not measured (docs/guides/people.md)
+        if wide or has_totals(release, names) or release.mechanism.schema.rows_per_person > 1:
+            repeats = 0  # whether they would cover is not known (docs/guides/people.md)
         repeated = record_weights(len(release), repeats, rng)
         with bar("law of the people") as tell:
             if wide:

@@ -411,7 +411,9 @@ class Release:
         rows : int, optional
             By default as many as there are records, at most a million.
         replicates : int
-            Replicate weights on the same rows, for standard errors (`docs/guides/people.md`); 0 for none.
+            Replicate weights on the same rows, for standard errors; 0 for none. There are never any with totals, with
+            very many columns, and where people have several rows: whether they would cover was not measured
+            (`docs/guides/people.md`).
         copies : int
             How often each row stands. With 2 none is unique, which is cosmetic.
         columns : sequence of str, optional
