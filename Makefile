@@ -49,7 +49,11 @@ $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) -e '.[report,accounting,jax,docs,test,check]'
 	@touch $@
 
-docs: $(VENV)/.tested
+$(VENV)/.documented: $(VENV)/.installed
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 

@@ -150,7 +150,9 @@ def _bring(columns: Columns, start: int, near: Array) -> int:
         for i in range(rows):
             into[i] = per * (column[i] - origin)
     if columns.response.size:
-        near[-1, :rows] = columns.response[own]
+        into = near[-1]
+        for i in range(rows):  # a slice would compile the words of its error, too: 1.8 s
+            into[i] = columns.response[start + i]
     return rows
 
 
@@ -158,7 +160,7 @@ def _bring(columns: Columns, start: int, near: Array) -> int:
 def _score(columns: Columns, powers: Powers, rows: int, near: Array, score: Array) -> None:
     """Write the scores of what is near."""
     first = 1 + columns.public.shape[1]
-    level, along = np.zeros(_NEAR), np.zeros((columns.block.max() + 1, _NEAR))
+    level, along = np.zeros(_NEAR), np.zeros((columns.block.size, _NEAR))  # there are no more blocks than columns
     for q in range(powers.level.size):
         _add(powers.level[q], near[q], rows, level)
     for j in range(columns.block.size):

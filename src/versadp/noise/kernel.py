@@ -6,10 +6,12 @@ tell which records are released unchanged. The loops run without Python's lock, 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from numba.core.event import Listener, register
 
 from versadp.noise.quantile import DEGREE, SPLIT_BITS, TABLE_ERROR
 
@@ -30,6 +32,29 @@ _ROW = DEGREE + 1
 
 
 FUSED = frozenset({"contract"})
+SAID = "versadp: compiling loops for this machine; that happens once and takes some seconds"
+
+
+class _FirstCompilation(Listener):
+    """Say once per process that loops are compiled: on a terminal, and not if they are read from the cache."""
+
+    def __init__(self) -> None:
+        self.silent = False
+
+    def on_start(self, event: Any) -> None:
+        """Tell of a compilation that begins."""
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        if self.silent or not str(getattr(function, "__module__", "")).startswith("versadp"):
+            return
+        self.silent = True
+        if sys.stderr.isatty() or "ipykernel" in sys.modules:
+            sys.stderr.write(f"{SAID}\n")
+
+    def on_end(self, event: Any) -> None:
+        """Tell nothing of the end."""
+
+
+register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call] # numba has no types
 
 
 def compiled(function: Callable[..., Any], free: frozenset[str] = FUSED) -> Callable[..., Any]:
