@@ -143,6 +143,10 @@ class TotalsWarning(VersadpWarning):
     """Noisy totals beside the records were not used for an answer: it is by the records alone."""
 
 
+class IndefiniteWarning(VersadpWarning):
+    """A corrected matrix is not positive definite, and was replaced by one near it."""
+
+
 class UselessWarning(VersadpWarning):
     """Under this noise the records tell no mean of any column within a tenth of its range."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from versadp.describing.column import draw
+from versadp.describing.components import components_of, factors_of
 from versadp.describing.layout import MOST_CORRELATED
 from versadp.describing.statistics import as_date
-from versadp.errors import NoSuchName, near
+from versadp.errors import NoSuchName, ParameterError, near
 from versadp.inference.arrays import NamedArray
 from versadp.inference.coefficient_table import CoefTable
 from versadp.inference.styles import as_style
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from versadp.describing.column import ColumnDescription
+    from versadp.describing.components import Components
     from versadp.describing.statistics import Statistics
     from versadp.estimation.moment_estimates import Estimate
 
@@ -130,6 +132,65 @@ class Description(Mapping[str, "ColumnDescription"]):
             i, j = names.index(one), names.index(other)
             out[i, j] = out[j, i] = each.value
         return NamedArray(out, names)
+
+    @property
+    def covariance(self) -> NamedArray:
+        """The covariance matrix of all numbers, corrected for noise; it need not be positive definite.
+
+        Examples
+        --------
+        >>> import versadp as vdp
+        >>> described = vdp.describe(vdp.example(20_000), columns=["age", "income"])
+        >>> bool(90 < described.covariance["age", "age"] < 330)  # years², 206 in truth
+        True
+        """
+        return self._covariances(0)
+
+    @property
+    def covariance_errors(self) -> NamedArray:
+        """The standard errors of the entries of `covariance`."""
+        return self._covariances(1)
+
+    def _covariances(self, which: int) -> NamedArray:
+        """Return values (0) or standard errors (1) of all covariances."""
+        if self._no_correlations:
+            raise NoSuchName(self._no_correlations, hint="describe(release, columns=[...])")
+        names = self._statistics.layout.numbers
+        out = np.empty((len(names), len(names)))
+        for (i, one), (j, other) in combinations_with_replacement(enumerate(names), 2):
+            out[i, j] = out[j, i] = self._statistics.covariance(one, other)[which]
+        return NamedArray(out, names)
+
+    def principal_components(self, *, of: str = "correlation") -> Components:
+        """Return the principal components (PCA) of the numbers, from their corrected correlations or covariances.
+
+        Where the corrected matrix is not positive definite its negative eigenvalues are set to 0, with a warning.
+
+        Parameters
+        ----------
+        of : {"correlation", "covariance"}
+            Columns scaled to variance 1, or as they are.
+
+        Examples
+        --------
+        >>> import versadp as vdp
+        >>> described = vdp.describe(vdp.example(), columns=["age", "income", "visits"])
+        >>> described.principal_components().vectors.columns
+        ('PC1', 'PC2', 'PC3')
+        """
+        if of not in {"correlation", "covariance"}:
+            raise ParameterError(f"there are no components of {of!r}", hint='of="correlation" or of="covariance"')
+        return components_of(self.correlations if of == "correlation" else self.covariance)
+
+    def factor_loadings(self, factors: int) -> NamedArray:
+        """Return the loadings of common factors by principal axes, unrotated, from the corrected correlations.
+
+        Parameters
+        ----------
+        factors : int
+            How many.
+        """
+        return factors_of(self.correlations, factors)
 
     def correlation(self, one: str, other: str) -> Estimate:
         """Return the correlation of two columns with its interval."""

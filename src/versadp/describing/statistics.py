@@ -17,6 +17,7 @@ from versadp.estimation.moment_estimates import (
     Estimate,
     Moments,
     correlation_of,
+    covariance_of,
     mean_of,
     sample_quantile,
     sd_of,
@@ -114,15 +115,28 @@ class Statistics:
         """Return the correlation of two numbers over the records that have both."""
         return self._correlation(one, other).widened(self.widening)
 
+    def covariance(self, one: str, other: str) -> Estimate:
+        """Return the covariance of two numbers over the records that have both, or the variance of one."""
+        found = covariance_of(self._pair(one, other), self.z)
+        unit = self.layout.place(one)[1] * self.layout.place(other)[1]
+        return found.times(unit).widened(self.widening)
+
     def _correlation(self, one: str, other: str) -> Estimate:
-        if (one, other) in self._groups and len({one, other} & set(self.layout.firm)) < 2:
-            total, squares = self._groups[one, other]
-            return correlation_of(Moments.of(self.gathered.rows, total, squares, list(range(6)), self.z), self.z)
-        firm = self.layout.firm
+        return correlation_of(self._pair(one, other), self.z)
+
+    def _pair(self, one: str, other: str) -> Moments | None:
+        """Return the moments of two numbers, which may be the same."""
+        groups, firm = self._groups, self.layout.firm
+        if one == other and one not in firm:
+            total, squares = groups[(one,)]
+            return Moments.of(self.gathered.rows, total, squares, [0, 1, 1, 2, 2, 2], self.z)
+        if (one, other) in groups and len({one, other} & set(firm)) < 2 and one != other:
+            total, squares = groups[one, other]
+            return Moments.of(self.gathered.rows, total, squares, list(range(6)), self.z)
         i, j = firm.index(one), firm.index(other)
         at = [0, 1 + i, 1 + j, self._product(i, i), self._product(j, j), self._product(i, j)]
-        total, squares = self._groups[firm]
-        return correlation_of(Moments.of(self.gathered.rows, total, squares, at, self.z), self.z)
+        total, squares = groups[firm]
+        return Moments.of(self.gathered.rows, total, squares, at, self.z)
 
     def _product(self, i: int, j: int) -> int:
         """Return the position of the product of two firm columns among their statistics."""

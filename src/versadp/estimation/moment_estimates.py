@@ -131,6 +131,15 @@ def sd_of(moments: Moments | None, z: float) -> Estimate:
     return Estimate(sd, error / (2 * sd) if sd else 0.0, float(low), float(high))
 
 
+def covariance_of(moments: Moments | None, z: float) -> Estimate:
+    """Return the covariance of two columns, or the variance of one that is given twice."""
+    if moments is None:
+        return NOTHING
+    value, slope = moments.second(1, 2)
+    error = moments.se(slope)
+    return Estimate(value, error, value - z * error, value + z * error)
+
+
 def correlation_of(moments: Moments | None, z: float) -> Estimate:
     """Return the correlation of two columns, if both of their variances are significant."""
     nothing = Estimate(np.nan, np.nan, -1.0, 1.0)
