@@ -52,7 +52,7 @@ def points(rows=50):
         ("np.log(y) ~ age", (-1, 0), -1),
         ("{y / w} ~ age", (-1, 0), -1),
         ("income ~ age + y", (-1, 0, -1), 1),
-        ("np.sqrt(income) ~ age", (-1, 0), -2),
+        ("np.log(income) ~ age", (-1, 0), -2),
         ("{income + w} ~ age", (-1, 0), -2),
         ("income:w ~ age", (-1, 0), -2),
         ("`two words` ~ age", (-1, 0), -1),

@@ -181,7 +181,7 @@ def _of(schema):
         ({"target_se": {"height": 1}}, "no coefficient"),
         ({"target_se": None}, "what is wanted or what is given"),
         ({"epsilon": 4}, "what is wanted or what is given"),
-        ({"formula": "np.sqrt(income) ~ age"}, "one column as it is"),
+        ({"formula": "np.log(income) ~ age"}, "one column as it is"),
         ({"assume": {"marginals": {"age": {"mean": 40, "sd": 90}}}}, "sd below"),
         ({"assume": {"correlations": {"age, y": 0.3}}}, "the model's business"),
         ({"assume": {"guess": 1}}, "assumptions have unknown entries"),

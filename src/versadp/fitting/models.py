@@ -29,6 +29,7 @@ from versadp.fitting.source import Reader, public_numbers
 from versadp.fitting.totals import with_totals
 from versadp.fitting.weight_groups import in_noise_units
 from versadp.formula.design import CODED, MIXED, PUBLIC, make_design
+from versadp.formula.domain import check_bounds
 from versadp.formula.expression import quote
 from versadp.noise.subset import SubsetBlock, too_many
 from versadp.schema import Categorical
@@ -193,6 +194,7 @@ def _of_formula(request: Request, formula: str) -> Problem:
     by_level = getattr(loss, "by_level", False)
     facts = (partial(read, request.release, known=request.known) for read in (public_levels, public_values))
     design = make_design(formula, schema, *facts, by_level=by_level)
+    check_bounds((design.left, *(factor for term in design.terms.expressions for factor in term)), schema)
     if not design.private:
         _require_numbers(schema)
     if by_level:

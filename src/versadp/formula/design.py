@@ -16,7 +16,6 @@ import numpy as np
 
 from versadp.errors import ParameterError, near
 from versadp.formula.contrasts import spread
-from versadp.formula.domain import check_bounds
 from versadp.formula.expression import Expression, parse_expression, quote, unquote
 from versadp.formula.parsing import EXAMPLE, parse_formula
 from versadp.formula.terms import Terms, read_columns
@@ -196,7 +195,6 @@ def make_design(
     used = _check_names({*response.columns, *terms.columns}, schema)
     _check_repeats(terms, response)
     levels.check((response, *(factor for term in terms.expressions for factor in term)))
-    check_bounds((response, *(factor for term in terms.expressions for factor in term)), schema)
     known = levels.seen | levels.numbers
     return Design(
         formula=formula,
