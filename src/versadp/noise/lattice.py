@@ -171,8 +171,9 @@ class Lattice:
     @cached_property
     def even(self) -> Array:
         """The law of outputs where values are spread evenly over the lattice."""
-        w, size = self.window // self.merged, self.values.size
-        kept = np.convolve(np.full(size, 1 / size), np.full(w, 1 / w))
+        w, size = self.window // self.merged, self.points
+        at = np.arange(1.0, size + w)  # in how many windows an output is: a convolution of two even laws
+        kept = np.minimum(np.minimum(at, size + w - at), min(size, w)) / (size * w)
         kept = np.append(kept, np.zeros(self.drawn.size - kept.size))
         return np.asarray(self.keep * kept + (1 - self.keep) * self.drawn)
 
