@@ -409,6 +409,20 @@ def test_the_statement_says_declared_and_effective_bounds_and_the_share(released
     assert "the mean moves by" in text
 
 
+def test_description_says_by_how_much_the_mean_moved(released):
+    found, clipped = vdp.describe(released, columns=["x"]), released.mechanism.schema.bounds.clipped["x"]
+    (note,) = [note for note in found["x"].notes if "moved its mean" in note]
+    assert f"{clipped.shift:.2g}"[:3] in note
+    moved = PEOPLE["x"].clip(*bounds_of(released, "x")).mean() - PEOPLE["x"].mean()
+    assert abs(clipped.shift - moved) < 4 * clipped.shift_error  # four standard errors of the counts' noise
+    assert "about" in str(found.summary())
+
+
+def bounds_of(release, name):
+    column = release.mechanism.schema.columns[name]
+    return column.lower, column.upper
+
+
 def test_quantiles_beyond_the_bounds_are_refused_with_the_reason(released):
     described = vdp.describe(released, quantiles=[0.001, 0.5, 0.999])
     quantiles = described["x"].quantiles

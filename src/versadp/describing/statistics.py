@@ -27,7 +27,7 @@ from versadp.inference.chi_square import LEVEL
 from versadp.likelihood.histogram import Histogram, histogram_of_counts
 from versadp.noise.cases import cases
 from versadp.noise.selection_check import SELDOM, fewest_chance
-from versadp.release.bounds.wording import beyond, beyond_words
+from versadp.release.bounds.wording import beyond, beyond_words, shift_words
 from versadp.schema import Bounded, Categorical, Dates
 from versadp.schema.spacing import LINEAR, from_even, to_even
 
@@ -92,8 +92,16 @@ class Statistics:
             found = replace(found, shares=shares)
         else:
             (mean, sd, notes), (quantiles, more) = self._moments(name), self._quantiles(name)
+            moved = shift_words(layout.learnt, name)
             found = ColumnDescription(
-                name, declared, self, (*lacking, *notes, *more), mean, sd, quantiles, missing=self._missing(name)
+                name,
+                declared,
+                self,
+                (*lacking, *notes, *moved, *more),
+                mean,
+                sd,
+                quantiles,
+                missing=self._missing(name),
             )
         return found.widened(self.widening)
 

@@ -76,6 +76,27 @@ def beyond(learnt: LearntBounds | None, name: str, column: Column) -> tuple[floa
     return low if first != column.declared[0] else 0.0, 1 - high if last != column.declared[1] else 1.0
 
 
+def shift_words(learnt: LearntBounds | None, name: str) -> tuple[str, ...]:
+    """Return by how much moving values to learnt bounds moved a column's mean, as a note beside it; nothing if unknown.
+
+    Examples
+    --------
+    >>> from versadp.schema.learnt import Clipped, LearntBounds
+    >>> learnt = LearntBounds("gaussian", 92.0, {"age": 3}, 84, 0.05, 0.99, 1.0, 1e-6, "record",
+    ...     {"age": Clipped(0.004, 0.003, 0.001, -0.2, 0.05)})
+    >>> shift_words(learnt, "age")
+    ('age: moving values to learnt bounds moved its mean by -0.2 ± 0.1',)
+    """
+    clipped = None if learnt is None else learnt.clipped.get(name)
+    if clipped is None or not clipped.shift_error:
+        return ()
+    return (f"{name}: moving values to learnt bounds moved its mean by {_shift(clipped)}",)
+
+
+def _shift(clipped: Clipped) -> str:
+    return f"{brief(clipped.shift, 2)} ± {brief(2 * clipped.shift_error, 2)}"
+
+
 def beyond_words(name: str, column: Bounded) -> str:
     """Return why a quantile is refused.
 
@@ -99,7 +120,7 @@ def _column_words(name: str, column: Column, clipped: Clipped) -> str:
     (low, high), (first, last) = (map(_shown, pair) for pair in (_ends(column), column.declared))
     share = _percent(max(clipped.below, 0.0) + max(clipped.above, 0.0))
     unit = " days" if isinstance(column, Dates) else ""
-    shift = f"{brief(clipped.shift, 2)} ± {brief(2 * clipped.shift_error, 2)}{unit}"
+    shift = f"{_shift(clipped)}{unit}"
     moves = f"about {share} of values are beyond, and the mean moves by {shift}"
     return f"  {name}: {low} to {high}, declared {first} to {last}; {moves}"
 
