@@ -149,6 +149,7 @@ def test_rare_whole_numbers_become_one():
     assert vdp.Schema.from_dict(made.to_dict()) == made
     release = vdp.calibrate(made, epsilon=1, delta=1e-6, shuffled=N).release(pd.DataFrame({"x": values}))
     assert set(release.frame["x"]) <= set(column.levels)
+    assert vdp.audit(release, n=20_000).passed  # what is released is read back with its merged level
     share, truth = vdp.describe(release)["x"].shares[-1], np.isin(values, column.merged).mean()
     assert abs(share.value - truth) < 6 * share.error
 

@@ -75,10 +75,24 @@ def table_of(schema: Schema, records: Mapping[str, Array], public: NDArray[np.in
     """Return records as a table that can be released; public columns are 0, or all the given one."""
     n = len(next(iter(records.values())))
     shown = pa.array(np.zeros(n, np.int64) if public is None else public)
-    columns: dict[str, Any] = released_columns(records, dict.fromkeys(schema.columns, shown), schema)
+    # rare levels that are merged are released as one, which nobody has
+    merged = {n: c for n, c in schema.columns.items() if isinstance(c, Categorical) and c.merged}
+    plain = {name: Categorical(column.declared_levels, column.nullable) for name, column in merged.items()}
+    declared = schema.with_columns(plain, schema.bounds)
+    records = {name: _before_merging(schema.columns[name], values) for name, values in records.items()}
+    columns: dict[str, Any] = released_columns(records, dict.fromkeys(schema.columns, shown), declared)
     if schema.id is not None:
         columns[schema.id] = pa.array(np.arange(n) // schema.rows_per_person)
     return pa.table(columns)
+
+
+def _before_merging(column: Column, values: Array) -> Array:
+    """Return numbers of levels as those of the declared ones: the first that is merged stands for all of them."""
+    if not isinstance(column, Categorical) or not column.merged:
+        return values
+    place = {level: k for k, level in enumerate(column.declared_levels)}
+    number = np.array([*(place[level] for level in column.levels[:-1]), place[column.merged[0]]], dtype=float)
+    return np.where(np.isnan(values), np.nan, number[np.nan_to_num(values).astype(np.int64)])
 
 
 def plain_path(mechanism: Mechanism) -> Path:

@@ -328,6 +328,8 @@ def _arrow(values: NDArray[Any], column: Any) -> pa.Array:
         first = np.datetime64(column.first, "D")
         gone = ~np.isfinite(days)
         return pa.array(first + np.where(gone, 0, days).astype("timedelta64[D]"), mask=gone)
+    if isinstance(column, Categorical) and column.merged:  # which of them it is makes no difference
+        return pa.array([column.merged[0] if each == column.levels[-1] else each for each in values.tolist()])
     if values.dtype == object:
         return pa.array(values.tolist())
     gone = ~np.isfinite(values) if values.dtype.kind == "f" else None

@@ -8,6 +8,7 @@ spread there: with s the standard deviation of the people per cell, in widths,
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,16 +54,17 @@ def better_spacing(column: Column, cells: Cells, noisy: Array, n: int) -> Column
         return column
     if column.spacing != LINEAR:
         return column
-    people = np.maximum(estimated(cells, noisy, n, 1.0).people[: cells.size], 0.0)
-    if not people.sum():
+    people = estimated(cells, noisy, n, 1.0).people[: cells.size]  # unbiased: some are below 0, and stay
+    if people.sum() <= 0:
         return column
     middle = np.clip((cells.low + cells.high) / 2, column.lower, column.upper)
     spaced = replace(column, spacing=LOG1P)
     wider = _spread(to_even(LOG1P, middle), people, spaced.even_bounds)
-    return spaced if wider >= SPREAD * _spread(middle, people, (column.lower, column.upper)) else column
+    now = _spread(middle, people, (column.lower, column.upper))
+    return spaced if wider >= SPREAD * now > 0 else column
 
 
 def _spread(values: Array, people: Array, ends: tuple[float, float]) -> float:
-    """Return the standard deviation of the people, in widths."""
+    """Return the standard deviation of the people, in widths; 0 where noise hides it."""
     share = people / people.sum()
-    return float(np.sqrt(share @ (values - share @ values) ** 2)) / (ends[1] - ends[0])
+    return math.sqrt(max(float(share @ (values - share @ values) ** 2), 0.0)) / (ends[1] - ends[0])

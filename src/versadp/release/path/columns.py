@@ -153,8 +153,8 @@ def refuse_huge(count: int, name: str) -> None:
         )
 
 
-def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any]:
-    """Return the numbers of levels."""
+def codes(series: nw.Series[Any], name: str, column: Categorical, *, released: bool = False) -> NDArray[Any]:
+    """Return the numbers of levels; of a released column rare ones have been merged already."""
     kind, nullable = type(column.levels[0]), bool(column.nullable)
     if nullable and _nothing(series):
         return np.full(len(series), np.nan)
@@ -163,7 +163,8 @@ def codes(series: nw.Series[Any], name: str, column: Categorical) -> NDArray[Any
     values = _arrow(series, arrow, name, nullable=nullable)
     if nullable and reads_blank_as_missing(column):
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, arrow), values)
-    found = pc.index_in(values, value_set=pa.array(column.declared_levels, type=values.type))
+    levels = list(column.levels) if released else list(column.declared_levels)
+    found = pc.index_in(values, value_set=pa.array(levels, type=values.type))
     if column.merged:
         found = pc.min_element_wise(found, pa.scalar(len(column.levels) - 1, found.type), skip_nulls=False)
     wrong = found.null_count - values.null_count

@@ -77,7 +77,7 @@ def read_table(frame: Any, schema: Schema, *, released: bool = False, any_rows: 
     public: dict[str, pa.Array] = {}
     for name in schema.columns:
         with noted(problems):
-            _read_column(data, name, schema, private, public)
+            _read_column(data, name, schema, private, public, released=released)
     names = None
     with noted(problems):
         if not released and schema.id in data.columns:
@@ -107,6 +107,8 @@ def _read_column(
     schema: Schema,
     private: dict[str, NDArray[Any]],
     public: dict[str, pa.Array],
+    *,
+    released: bool,
 ) -> None:
     """Read one column, if it is there."""
     column = schema.columns[name]
@@ -118,7 +120,7 @@ def _read_column(
     elif isinstance(column, Bounded):
         private[name] = read.numbers(series, name, nullable=bool(column.nullable))
     elif isinstance(column, Categorical):
-        private[name] = read.codes(series, name, column)
+        private[name] = read.codes(series, name, column, released=released)
     else:
         public[name] = read.public(series, name)
 
