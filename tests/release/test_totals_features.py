@@ -142,7 +142,7 @@ def test_totals_add_up_over_lots():
 
 @pytest.mark.parametrize(("points", "stride"), [(1000, 64), (1000, 27), (40, 1)])
 def test_rounding_goes_to_neighbours_only_and_never_beyond(points, stride):
-    nodes, content = Nodes(points, stride), np.arange(points)
+    nodes, content = Nodes(points, stride), np.arange(float(points))
     low = nodes.rounded(content, np.full(points, 2**64 - 1, np.uint64))
     high = nodes.rounded(content, np.zeros(points, np.uint64))
     assert (low == np.searchsorted(nodes.places, content, side="right") - 1).all()

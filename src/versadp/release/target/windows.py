@@ -25,8 +25,8 @@ from versadp.release.mechanism import Mechanism
 from versadp.release.target.layouts import EACH, JOINT, Given, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
 from versadp.release.totals.law import TotalsLaw
-from versadp.release.totals.nodes import window_for_totals
-from versadp.schema import Dates
+from versadp.release.totals.nodes import window_beside_totals, window_for_totals
+from versadp.schema import Categorical, Dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,10 +328,17 @@ def _mechanism(
         points = {name: _times(width, w, schema.columns[name]) for name, w in found.window.items()}
         cells = dict(found.cells)
         if totals:
-            for name, w in points.items():
-                points[name], cells[name] = window_for_totals(w, cells[name], schema.columns[name])
+            share = width * window_beside_totals(len(cells), _combinations(schema, block.columns), found.epsilon)
+            for name, m in cells.items():
+                wanted = max(1, round(share * m))
+                points[name], cells[name] = window_for_totals(wanted, m, schema.columns[name])
         noise[block.columns] = replace(found, window=points, cells=cells)
     return _with_totals(Mechanism(schema, noise=noise, target=aim), totals)
+
+
+def _combinations(schema: Schema, names: tuple[str, ...]) -> int:
+    """Return the number of combinations of levels of the categories among some columns."""
+    return math.prod(c.outcomes for name in names if isinstance(c := schema.columns[name], Categorical))
 
 
 def _with_totals(mechanism: Mechanism, share: float) -> Mechanism:

@@ -52,9 +52,9 @@ def exact_totals(features: Features, content: Array, words: Words) -> Whole:
     """
     seen, used = [], 0
     for column, places in zip(features.columns, content, strict=True):
-        own = words[used] if column.rounds else None
+        own = np.ascontiguousarray(words[used]) if column.rounds else None
         used += column.rounds
-        seen.append(_seen(column, places.astype(np.int64), own))
+        seen.append(_seen(column, places, own))
     counts = [np.bincount(each.one_way, minlength=_cells(each.column, each.column.one_way)) for each in seen]
     squares = [_squares(each, count) for each, count in zip(seen, counts, strict=True)]
     sums = [_sums(each, count) for each, count in zip(seen, counts, strict=True)]
@@ -62,7 +62,7 @@ def exact_totals(features: Features, content: Array, words: Words) -> Whole:
     tables = [_table(*pair) for pair in pairs]
     products = [_products(*pair, table) for pair, table in zip(pairs, tables, strict=True)]
     parts = [*counts, *sums, *squares, *products, *tables]
-    return np.concatenate([np.zeros(0, np.int64), *(np.rint(part).astype(np.int64) for part in parts)])
+    return np.concatenate([np.zeros(0, np.int64), *map(_whole, parts)])
 
 
 class RunningTotals:
@@ -94,25 +94,27 @@ def rounding_words(features: Features) -> int:
     return sum(column.rounds for column in features.columns)
 
 
-def _seen(column: TotalsColumn, content: Whole, words: Words | None) -> _Seen:
+def _seen(column: TotalsColumn, content: Array, words: Words | None) -> _Seen:
     """Return what records show in one column; a missing value is behind the last lattice point."""
-    lost = content >= column.points if column.missing else None
-    known = content if lost is None else np.where(lost, 0, content)
-
-    def nodes(of: Nodes) -> Whole:
-        found = of.rounded(known, words)
-        return found if lost is None else np.where(lost, of.nodes, found)
-
-    one_way, two_way = nodes(column.one_way), nodes(column.two_way)
+    one_way = column.one_way.rounded(content, words)
+    two_way = one_way if column.two_way == column.one_way else column.two_way.rounded(content, words)
     if column.category:
         return _Seen(column, one_way, two_way, np.zeros((0, content.size)))
-    position = column.positions[column.one_way.rounded(known, words)]
-    numbers = [position] if lost is None else [np.where(lost, 0, position), lost]
-    return _Seen(column, one_way, two_way, np.array(numbers, dtype=np.float64))
+    positions = np.append(column.positions, 0.0)  # of a missing value 0
+    numbers = [positions[one_way]]
+    if column.missing:
+        numbers.append((one_way == column.one_way.nodes).astype(np.float64))
+    return _Seen(column, one_way, two_way, np.array(numbers))
 
 
 def _cells(column: TotalsColumn, nodes: Nodes) -> int:
     return nodes.nodes + column.missing
+
+
+def _whole(part: Array | Whole) -> Whole:
+    """Return sums, which are whole numbers, as such."""
+    whole: Whole = part.astype(np.int64, copy=False) if part.dtype == np.int64 else np.rint(part).astype(np.int64)
+    return whole.ravel()
 
 
 def _sums(seen: _Seen, counts: Whole) -> Array | Whole:
@@ -124,8 +126,11 @@ def _squares(seen: _Seen, counts: Whole) -> Array | Whole:
 
 
 def _table(one: _Seen, other: _Seen) -> Whole:
-    rows, width = _cells(one.column, one.column.two_way), _cells(other.column, other.column.two_way)
-    return np.bincount(one.two_way * width + other.two_way, minlength=rows * width)
+    from versadp.release.totals.kernel import count_pairs
+
+    out = np.zeros((_cells(one.column, one.column.two_way), _cells(other.column, other.column.two_way)), np.int64)
+    count_pairs(one.two_way, other.two_way, out)
+    return out
 
 
 def _products(one: _Seen, other: _Seen, table: Whole) -> Array | Whole:
@@ -133,13 +138,16 @@ def _products(one: _Seen, other: _Seen, table: Whole) -> Array | Whole:
     if one.column.category and other.column.category:
         return table
     if one.column.category:
-        return _by_level(one, other).ravel()
+        return _by_level(one, other)
     if other.column.category:
-        return _by_level(other, one).T.ravel()
-    return np.asarray(one.numbers @ other.numbers.T).ravel()  # whole numbers below 2^53 are exact
+        return _by_level(other, one).T
+    return np.asarray(one.numbers @ other.numbers.T)  # whole numbers below 2^53 are exact
 
 
 def _by_level(category: _Seen, number: _Seen) -> Array:
     """Return sums of a number's parts per level, (levels, parts)."""
-    size = _cells(category.column, category.column.one_way)
-    return np.array([np.bincount(category.one_way, part, size) for part in number.numbers]).T
+    from versadp.release.totals.kernel import sum_by_cell
+
+    out = np.zeros((_cells(category.column, category.column.one_way), len(number.numbers)))
+    sum_by_cell(category.one_way, number.numbers, out)
+    return out

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from versadp.noise import Block
+    from versadp.noise.lattice import Lattice
     from versadp.release.totals.nodes import Function
     from versadp.schema import Column, Schema
 
@@ -188,13 +189,20 @@ def _left_out(block: Block, name: str, column: Column) -> str:
     """Return why a column is in no sheet; "" if it is in all."""
     if getattr(column, "nullable", False) == "public":
         return "everybody sees where it is missing, and totals are of all people"
+    if block.spec.name == "subset":
+        return "its records give a random subset of their columns"
     lattice = block.lattice(name)
     if lattice is None:
         return "its noise has no lattice"
-    if isinstance(column, Categorical) and lattice.points > MOST_ONE_WAY:
-        return f"it has more than {MOST_ONE_WAY} levels"
+    return _too_large(lattice, category=isinstance(column, Categorical))
+
+
+def _too_large(lattice: Lattice, *, category: bool) -> str:
+    """Return why a lattice has no few nodes."""
+    if category:
+        return f"it has more than {MOST_ONE_WAY} levels" if lattice.points > MOST_ONE_WAY else ""
     if lattice.points > MOST_POINTS:
         return f"its lattice has more than {MOST_POINTS:,} points"
-    if not isinstance(column, Categorical) and fewest_merged(lattice.points, lattice.window) is None:
+    if fewest_merged(lattice.points, lattice.window) is None:
         return f"its window of {lattice.window:,} has no divisor that leaves 16 to {MOST_ONE_WAY} nodes of its lattice"
     return ""

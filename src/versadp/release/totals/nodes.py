@@ -12,8 +12,10 @@ divides the column's window, so that records are undone on the nodes alone (`noi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,12 +37,15 @@ MOST_ONE_WAY = 64  # cells of a column in sheet A (docs/theory/totals.md: more o
 LEAST_ONE_WAY = 16  # nodes of a number that is rounded: with fewer even means lose by the rounding
 MOST_TWO_WAY = 32  # natural levels of a number in sheet C
 ROUNDED_TWO_WAY = 17  # nodes in sheet C beyond: a function of two columns is off by a 2,000th of its second derivative
+STEEPNESS, FARTHEST = 2.0, 2.8  # T, and where a wave is nearly lost (docs/theory/totals.md)
+SHARES, STEPS = (1e-3, 3.0), 2000  # windows over lattices that are compared, each 0.4% wider than the one before
 POSITION_UNITS = 2**8  # the position 1 in whole numbers, at most: finer ones cost delta (`noise.totals_error`)
 FINE_CELLS = 63 * 2**7  # of a lattice in place of one with too many points: about those of a number without a step
 MOST_POINTS = 2**16 + 1  # of a lattice on which functions are tabled: 180 years of days, 50 MB
 
 
-class Nodes(NamedTuple):
+@dataclass(frozen=True)
+class Nodes:
     """Every `stride`-th of the lattice points 0 to `points - 1`, and the last.
 
     Examples
@@ -78,24 +83,55 @@ class Nodes(NamedTuple):
         x, places = np.arange(self.points), self.places
         return np.stack([np.interp(x, places, row) for row in np.eye(self.nodes)], axis=1)
 
-    def rounded(self, content: Whole, words: NDArray[np.uint64] | None) -> Whole:
+    @cached_property
+    def _steps(self) -> tuple[Whole, NDArray[np.uint64]]:
+        """The node below each lattice point, and the share of 2^64 that goes up; last of a missing value."""
+        places = self.places
+        low = np.searchsorted(places, np.arange(self.points), side="right") - 1
+        wide = np.diff(places, append=self.points).astype(np.uint64)
+        rest = (np.arange(self.points) - places[low]).astype(np.uint64)
+        share = rest * (np.uint64(2**64 - 1) // wide[low])
+        return np.append(low, self.nodes), np.append(share, np.uint64(0))
+
+    def rounded(self, content: Array, words: NDArray[np.uint64] | None = None) -> Whole:
         """Return nodes for lattice points: upwards with a word below its share of 2^64.
 
         Parameters
         ----------
-        content : array of int64
-            Lattice points.
+        content : array
+            Lattice points; a missing value is beyond the last, and gets the node behind all others.
         words : array of uint64, optional
             One per record; none where nothing is rounded.
         """
-        if not self.rounds:
-            return content
-        assert words is not None
-        low, rest = np.divmod(content, self.stride)
-        short = self.points - 1 - (self.nodes - 2) * self.stride  # lattice steps of the last interval
-        wide = np.where(low == self.nodes - 2, short, self.stride).astype(np.uint64)
-        up = words < rest.astype(np.uint64) * (np.uint64(2**64 - 1) // wide)
-        return np.asarray(np.where(content == self.points - 1, self.nodes - 1, low + up))
+        from versadp.release.totals.kernel import to_nodes
+
+        assert words is not None or not self.rounds
+        out = np.empty(len(content), np.int64)
+        drawn = words if words is not None and self.rounds else np.empty(0, np.uint64)
+        to_nodes(np.ascontiguousarray(content, np.float64), drawn, *self._steps, out)
+        return out
+
+
+@lru_cache(maxsize=1024)
+def window_beside_totals(numbers: int, combinations: int, epsilon: float) -> float:
+    """Return the window of each number, over its lattice, of a block whose records stand beside totals.
+
+    Totals serve what depends on one or two columns, so windows are made for steep functions of many:
+
+        c = argmin 1/(kappa(c)² sinc(c T/√d)^(2d)),   kappa = F/(1 + F),   F = (e^ε - 1) (c/(1 + c))^d/combinations,
+
+    the variance of a wave of frequency T along the diagonal of the domain [-1, 1]^d.
+
+    Examples
+    --------
+    >>> [round(window_beside_totals(6, 2, epsilon), 2) for epsilon in (5.76, 7.27)]
+    [0.9, 0.72]
+    """
+    share = np.geomspace(*SHARES, STEPS)
+    frequency = share * STEEPNESS / math.sqrt(numbers)
+    kept = (share / (1 + share)) ** numbers / combinations * math.expm1(epsilon)
+    cost = -2 * np.log(kept / (1 + kept)) - 2 * numbers * np.log(np.sinc(np.minimum(frequency, FARTHEST) / math.pi))
+    return float(share[np.argmin(np.where(frequency < FARTHEST, cost, np.inf))])
 
 
 def window_for_totals(points: int, cells: int, column: Column) -> tuple[int, int]:
@@ -153,12 +189,12 @@ class TotalsColumn:
     category: bool
     stride: int = 1
 
-    @property
+    @cached_property
     def one_way(self) -> Nodes:
         """Nodes of sheets A and B."""
         return Nodes(self.points, self.stride)
 
-    @property
+    @cached_property
     def two_way(self) -> Nodes:
         """Nodes of sheet C: levels of a category are never merged."""
         if self.category or self.points <= MOST_TWO_WAY:
@@ -176,7 +212,7 @@ class TotalsColumn:
         """Whole number that stands for the position 1."""
         return min(self.points - 1, POSITION_UNITS)
 
-    @property
+    @cached_property
     def positions(self) -> Whole:
         """Position of each node in whole numbers, from -scale to scale."""
         share = 2 * self.one_way.places / (self.points - 1) - 1
