@@ -411,7 +411,7 @@ def test_layout_cost_is_the_spread_of_decoded_moments():
             block = next(block for block in mech.blocks if name in block.columns)
             second = block.decoders()[name].second / (0.8 / 144)
             logs += [math.log(12 * (seen[name] / keep[name]).var()), math.log(144 * product.var()), math.log(second)]
-        assert layout_cost(mech) == pytest.approx(math.exp(sum(logs) / len(logs) / 2), rel=0.01)
+        assert layout_cost(mech, 1 / math.sqrt(12)) == pytest.approx(math.exp(sum(logs) / len(logs) / 2), rel=0.01)
 
 
 # what a number of records tells ---------------------------------------------------------------------------------------

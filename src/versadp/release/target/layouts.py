@@ -1,6 +1,6 @@
 """Which columns share a window: candidate layouts, and the criterion by which `calibrate` chooses among them.
 
-For values spread evenly over their domain, with kappa the probability that a block is kept, and a_j and b_j the second
+For numbers with the standard deviation `TYPICAL` and even categories, with kappa the probability that a block is kept, and a_j and b_j the second
 moments of a released column (centred, over that of the data) when it is kept and when it is redrawn, noise multiplies
 the variance of
 
@@ -11,10 +11,10 @@ the variance of
 
 and a slope of a public response is `noise/cost.py`'s. Where each record gives some of the columns, the factors of one
 column are divided by the probability that it is given, those of two in one block by that of both. The criterion is the
-geometric mean of the factors in standard errors: within each column over its mean, its second moment and its slopes
-(the geometric mean of those on all other columns), then over columns. It depends on schema and target alone. The number
-of records multiplies raw and noisy variances alike and cancels, except for a shuffle, where it decides the local
-epsilon.
+geometric mean of the factors in standard errors of three families, which count alike: means and shares of all columns,
+second moments of the numbers, and slopes (of each column the mean over those on all other columns). So numbers, of
+which analysts ask more, count more than categories. It depends on schema and target alone. The number of records
+multiplies raw and noisy variances alike and cancels, except for a shuffle, where it decides the local epsilon.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 EACH, JOINT, APART = "one window a column", "one joint window", "numbers and categories apart"
 MOST_GROUPS = 4  # layouts of 2, 3 and 4 windows are compared, and one of about two columns a window
 MORE_GIVEN = (2, 4)  # beside as many columns per record as were asked for, so many more are tried
+TYPICAL = 0.2  # standard deviation of numbers, in widths: the median of 14 of four public tables is 0.195
 SUBSET_GAIN = 1.1  # less gain than this does not buy a limit on models: the issue's tenth, docs/decisions/0009
 NUMBER, NULLABLE_NUMBER = 5.0, 6.0  # windows in a number's outputs, (1 + c)/c and (1 + 2c)/c at c = 1/4
 
@@ -125,15 +126,21 @@ def _burden(column: Any) -> float:
     return math.log(NULLABLE_NUMBER if column.nullable is True else NUMBER)
 
 
-def layout_cost(mechanism: Mechanism) -> float:
+def layout_cost(mechanism: Mechanism, spread: float = TYPICAL) -> float:
     """Return the criterion for a mechanism of windows; infinite where a block keeps nothing.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    spread : float
+        Standard deviation of the numbers, in widths.
 
     Examples
     --------
     >>> from versadp import Bounded, Schema, calibrate
     >>> schema = Schema({"age": Bounded(18, 90), "income": Bounded(0, 5e5)})
     >>> [round(layout_cost(calibrate(schema, epsilon=4, groups=g)), 2) for g in ([schema.private], schema.private)]
-    [1.64, 2.56]
+    [2.41, 4.01]
     """
     state: dict[str, tuple[WindowBlock, float, float, float, float]] = {}
     mean: dict[str, float] = {}
@@ -141,15 +148,17 @@ def layout_cost(mechanism: Mechanism) -> float:
         assert isinstance(block, WindowBlock)
         if not block.kept:
             return math.inf
-        mean |= block.inflation()
-        costs = block.decoders()
+        costs, noise = block.decoders(spread), (EVEN / spread) ** 2
+        for name, factor in block.inflation().items():  # of a number that is evenly spread: data, and the noise
+            data = 1 / (block.keep * block.part((name,)).complete_rate)
+            mean[name] = data + noise * (factor - data) if name in costs else factor
         for name in block.columns:
-            kept, drawn = _moments(block, name)
-            second = costs[name].second / (0.8 * EVEN**4) if name in costs else 0.0
+            kept, drawn = _moments(block, name, spread)
+            second = costs[name].second / (0.8 * spread**4) if name in costs else 0.0
             slope = costs[name].slope ** 2 if name in costs else mean[name]
             state[name] = (block, kept, drawn, second, slope)
-    total = 0.0
-    for name, (block, kept, drawn, second, public) in state.items():
+    steep, seconds = [], [math.log(second) for _, _, _, second, _ in state.values() if second]
+    for name, (block, kept, drawn, _, public) in state.items():
         slopes = [math.log(public)] if mechanism.schema.public or len(state) == 1 else []
         for other, (beside, its_kept, its_drawn, _, _) in state.items():
             if other == name:
@@ -157,15 +166,16 @@ def layout_cost(mechanism: Mechanism) -> float:
             k = block.keep
             joint = (k * kept * its_kept + (1 - k) * drawn * its_drawn) / k**2 / block.part((name, other)).complete_rate
             slopes.append(math.log(joint if beside is block else mean[name] * mean[other]))
-        logs = [math.log(mean[name]), sum(slopes) / len(slopes)] + ([math.log(second)] if second else [])
-        total += sum(logs) / len(logs)
-    return math.exp(total / len(state) / 2)
+        steep.append(sum(slopes) / len(slopes))
+    families = [each for each in (list(map(math.log, mean.values())), seconds, steep) if each]
+    return math.exp(sum(sum(each) / len(each) for each in families) / len(families) / 2)
 
 
-def _moments(block: WindowBlock, name: str) -> tuple[float, float]:
+def _moments(block: WindowBlock, name: str, spread: float) -> tuple[float, float]:
     """Return a and b of a column: second moments when it is kept and when it is redrawn, over that of the data."""
     j = block.columns.index(name)
     if block.category[j]:
         return 1.0, 1.0
     m, w = block.last[j], block.window[j]
-    return 1 + (w**2 - 1) / m**2, ((m + w) ** 2 - 1) / m**2
+    noise = (EVEN / spread) ** 2
+    return 1 + noise * (w**2 - 1) / m**2, noise * ((m + w) ** 2 - 1) / m**2
