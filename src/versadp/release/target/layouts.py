@@ -1,8 +1,8 @@
 """Which columns share a window: candidate layouts, and the criterion by which `calibrate` chooses among them.
 
-For numbers with the standard deviation `TYPICAL` and even categories, with kappa the probability that a block is kept, and a_j and b_j the second
-moments of a released column (centred, over that of the data) when it is kept and when it is redrawn, noise multiplies
-the variance of
+For numbers with the standard deviation `TYPICAL` and even categories, with kappa the probability that a block is kept,
+and a_j and b_j the second moments of a released column (centred, over that of the data) when it is kept and when it is
+redrawn, noise multiplies the variance of
 
     a mean, or a level's share      (kappa a_j + (1 - kappa) b_j)/kappa²
     a second moment                 var(psi2)/(0.8 s⁴), numbers only (`noise/cost.py`)
