@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SPREAD = 1.1  # by which log1p must spread values wider: slopes of x itself are then no worse (docs/guides/spacing.md)
+SPREAD = 1.1  # by which log1p must spread values wider: chosen; docs/guides/spacing.md says what it gains and costs
 
 
 def better_spacing(column: Column, cells: Cells, noisy: Array, n: int) -> Column:
