@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from versadp import inputs
+from versadp.correction.calibrated_means import calibrated_means
+from versadp.describing.calibrated import words as words_of_totals
 from versadp.describing.description import Description
 from versadp.describing.groups import GroupedDescription, describe_groups
 from versadp.describing.layout import Layout
@@ -116,6 +118,9 @@ def describe(
     gathered = no_records(layout) if found is None else Gathered(*found)
     widening = float(opened.mechanism.schema.rows_per_person**0.5)
     z = float(ndtri(0.5 + level / 2)) * widening
-    statistics = Statistics(layout, gathered, z, tuple(map(float, taus)), widening)
+    totals = calibrated_means(opened)
+    statistics = Statistics(layout, gathered, z, tuple(map(float, taus)), widening, totals)
     words = covariance_words(opened, "robust")
-    return Description(statistics, level, guarantee(opened) | ({"covariance": words} if words else {}))
+    return Description(
+        statistics, level, guarantee(opened) | words_of_totals(totals) | ({"covariance": words} if words else {})
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp.describing.calibrated import curve_with_totals, share_estimates, with_totals
 from versadp.describing.column import SHOWN, ColumnDescription, Released
 from versadp.describing.cumulative import cumulative
 from versadp.describing.level_counts import undo_levels
@@ -32,6 +33,7 @@ from versadp.schema import Bounded, Categorical, Dates
 from versadp.schema.spacing import LINEAR, from_even, to_even
 
 if TYPE_CHECKING:
+    from versadp.correction.calibrated_means import CalibratedMeans
     from versadp.describing.cumulative import Cumulative
     from versadp.describing.layout import Layout
     from versadp.inputs import Array
@@ -62,6 +64,7 @@ class Statistics:
     z: float
     taus: tuple[float, ...]
     widening: float = 1.0  # of standard errors, if people have several rows; z includes it
+    totals: CalibratedMeans | str = ""  # or why they are not used
 
     @property
     def level(self) -> float:
@@ -133,7 +136,11 @@ class Statistics:
         return correlation_of(self._pair(one, other), self.z)
 
     def _pair(self, one: str, other: str) -> Moments | None:
-        """Return the moments of two numbers, which may be the same."""
+        """Return the moments of two numbers, which may be the same, calibrated where totals are about them."""
+        names = (one,) if one == other else (one, other)
+        return with_totals(self._by_records(one, other), self.totals, self.layout, names)
+
+    def _by_records(self, one: str, other: str) -> Moments | None:
         groups, firm = self._groups, self.layout.firm
         if one == other and one not in firm:
             total, squares = groups[(one,)]
@@ -161,7 +168,7 @@ class Statistics:
             at = [0, 1 + j, 1 + j, self._product(j, j), self._product(j, j), self._product(j, j)]
         else:
             (total, squares), at = self._groups[(name,)], [0, 1, 1, 2, 2, 2]
-        found = Moments.of(rows, total, squares, at, self.z)
+        found = with_totals(Moments.of(rows, total, squares, at, self.z), self.totals, layout, (name,))
         centre, unit = layout.place(name)
         mean, sd = mean_of(found, self.z).times(unit, centre), sd_of(found, self.z).times(unit)
         declared = layout.columns[name]
@@ -195,7 +202,10 @@ class Statistics:
         cells = 0 if found.cells is None or found.is_single else len(found.cells[0].T)
         even = declared.even
         room = even.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
-        each = {tau: self._quantile(found.curve(tau), even, room) for tau in self.taus}
+        curves = {tau: curve_with_totals(self.totals, name, declared, tau) for tau in self.taus}
+        if all(curves.values()):
+            cells, room = 0, 0.0
+        each = {tau: self._quantile(curve or found.curve(tau), even, room) for tau, curve in curves.items()}
         out = {tau: _on_values(one, declared) for tau, one in each.items()}
         said = f"{name}: quantiles assume a uniform distribution within each of {cells} cells between the bounds"
         low, high = beyond(self.layout.learnt, name, declared)
@@ -234,6 +244,8 @@ class Statistics:
         assert isinstance(declared, Categorical)
         rows = self._shown(name)
         levels = [*declared.levels, *((None,) if declared.nullable else ())]
+        if not isinstance(self.totals, str) and self.totals.knows(name):
+            return dict(zip(levels, share_estimates(self.totals, name, self.z), strict=True)), ()
         if found is None:
             unknown = Estimate(np.nan, np.nan, 0.0, 1.0)
             return dict.fromkeys(levels, unknown), (f"{name}: its noise hides its levels completely",)

@@ -42,11 +42,14 @@ class Means(NamedTuple):
         Of psi: all cells of the first function, then of the next one.
     second : array (functions * cells, functions * cells)
         Of products of two.
+    calibrated : bool
+        True with totals: what is left of the noise does not move with the shares.
     """
 
     rows: int
     first: Array
     second: Array
+    calibrated: bool = False
 
     @property
     def cov(self) -> Array:

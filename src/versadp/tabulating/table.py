@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
+from versadp.correction.calibrated_means import calibrated_means
 from versadp.errors import ParameterError
 from versadp.fitting.design_covariance import covariance_words
 from versadp.inference.checks import check_level
 from versadp.inference.summary import guarantee
 from versadp.release.release import as_release
 from versadp.tabulating.axes import check_columns, is_measured, read_axes
+from versadp.tabulating.calibrated import with_totals
 from versadp.tabulating.cell_quantiles import read_quantiles
 from versadp.tabulating.contraction import all_cells
 from versadp.tabulating.counting import distinct_values
@@ -104,8 +106,9 @@ def table(
     layout = Layout.of(opened, axes, measure, sharp=sharp)
     layout.check_size()
     (means,) = cell_means(opened, layout, [all_cells(layout.shape)], engine)
+    means, told = with_totals(means, calibrated_means(opened), layout)
     widening = float(opened.mechanism.schema.rows_per_person**0.5)
-    facts = guarantee(opened)
+    facts = guarantee(opened) | told
     if words := covariance_words(opened, "robust"):
         facts["covariance"] = words
     found = Table(layout, means, level, widening, facts, simultaneous=simultaneous, margins=margins)
