@@ -1,4 +1,4 @@
-"""What every correction of a score is to estimation: members that are evaluated together on some records.
+"""The interface of corrections to estimation: members that are evaluated together on some records.
 
     E of each member's score at a released record  =  score of the true record
 

@@ -113,22 +113,7 @@ def _sampling_part(answer: FitReport, design: SampleDesign) -> Array | None:
     """Return the sampling part of a covariance, erring on the side of more; None if it cannot be had."""
     fit, problem, diagnostics = answer.fit, answer.problem, answer.diagnostics
     model = problem.model
-    plain = (
-        design.weights is None
-        and (fit.mix is None or fit.mix.size == 1)
-        and fit.curve is None
-        and problem.blurs is None
-    )
-    if (
-        not plain
-        or diagnostics is None
-        or fit.hessian is None
-        or not problem.blocks
-        or not problem.has_points
-        or problem.units.exact_rate is not None
-    ):
-        return None
-    if isinstance(model, CustomModel) or not getattr(model.loss, "smooth", False):
+    if design.weights is not None or not _has_smooth_score(answer) or diagnostics is None or fit.hessian is None:
         return None
     root = np.linalg.cholesky(fit.cov)
     metric = np.linalg.solve(root, np.linalg.inv(fit.hessian)) / np.sqrt(max(fit.n - fit.theta.size, 1))
@@ -145,6 +130,15 @@ def _sampling_part(answer: FitReport, design: SampleDesign) -> Array | None:
     if not np.isfinite(values).all() or values.min() < -most:
         return None
     return np.asarray(root @ (vectors * np.clip(values + most, 0.0, 1.0)) @ vectors.T @ root.T)
+
+
+def _has_smooth_score(answer: FitReport) -> bool:
+    """Return True if a fit is by one smooth score that signed points of all blocks undo."""
+    fit, problem = answer.fit, answer.problem
+    if isinstance(problem.model, CustomModel) or not getattr(problem.model.loss, "smooth", False):
+        return False
+    single = (fit.mix is None or fit.mix.size == 1) and fit.curve is None and problem.blurs is None
+    return single and bool(problem.blocks) and problem.has_points and problem.units.exact_rate is None
 
 
 def refuse_people(release: Release, what: str) -> None:

@@ -89,14 +89,18 @@ def _coded(blocks: tuple[Block, ...], design: Design, loss: Any) -> tuple[tuple[
         return blocks, None
     codings = {name: tuple(zip(*values, strict=True)) for name, values in found.items()}
     own = [{name: codings[name] for name in block.columns if name in found} for block in blocks]
-    pairs = by_pairs(loss, blocks)
-    if not pairs and any(chosen and block.nullable for block, chosen in zip(blocks, own, strict=True)):
-        return blocks, None
     out = [Coded(block, chosen) if chosen else block for block, chosen in zip(blocks, own, strict=True)]
-    if not pairs and any(whole(block) is None for block in out):
+    if not by_pairs(loss, blocks) and not _have_closed_forms(blocks, out):
         return blocks, None
     codes = {code(name, k): (name, values) for name, own in found.items() for k, values in enumerate(own)}
     return tuple(out), codes  # type: ignore[arg-type] # it has what closed forms ask of a block
+
+
+def _have_closed_forms(blocks: tuple[Block, ...], out: list[Block | Coded]) -> bool:
+    """Return True if all blocks have, and no block with missing values sees its categories as numbers."""
+    if any(isinstance(seen, Coded) and block.nullable for block, seen in zip(blocks, out, strict=True)):
+        return False
+    return all(whole(block) is not None for block in out)
 
 
 def _codings(design: Design) -> dict[str, list[tuple[float, ...]]] | None:

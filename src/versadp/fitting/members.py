@@ -115,11 +115,17 @@ def members_of(problem: Problem, rows: int, thrift: int, closed: Callable[[Probl
     found = closed(problem) if smooth or problem.expansion is not None else None
     if found is not None and (not smooth or 3 ** len(inflated) * count > MOST):
         return None
-    pace: Any = partial(draw_pace, bounds=(4, 100), enough=1e5, share=2, thrift=thrift)
-    if windows or len(inflated) > 1:
-        pace = partial(shared_pace, blocks=len(inflated), others=count, thrift=thrift)
+    shared = bool(windows) or len(inflated) > 1
+    pace = _pace_of_points(len(inflated), count, thrift, shared=shared)
     points = _points(problem, drawn_extensions(), pace if smooth else None, pace(rows))
     return (points,) if found is None else (points, found)
+
+
+def _pace_of_points(blocks: int, others: int, thrift: int, *, shared: bool) -> Any:
+    """Return how many draws records get: fewer where the points of several blocks multiply."""
+    if shared:
+        return partial(shared_pace, blocks=blocks, others=others, thrift=thrift)
+    return partial(draw_pace, bounds=(4, 100), enough=1e5, share=2, thrift=thrift)
 
 
 def _redrawn(blocks: Iterable[Block]) -> list[Block]:

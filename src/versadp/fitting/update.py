@@ -190,8 +190,14 @@ def state_of(release: Release, design: SampleDesign, answer: FitReport, given: d
 
 def _refuse(design: SampleDesign, answer: FitReport, given: dict[str, Any]) -> None:
     """Say why a fit cannot go on from a state, if it cannot."""
-    problem, fit, loss = answer.problem, answer.fit, given["loss"]
-    why = None
+    why = _why_not(design, answer, given)
+    if why is not None:
+        raise EstimationError(why, hint="fit all records again when new ones come")
+
+
+def _why_not(design: SampleDesign, answer: FitReport, given: dict[str, Any]) -> str | None:
+    """Return why a fit cannot go on from a state; None if it can."""
+    loss, why = given["loss"], None
     if loss.name not in NAMED or as_loss(loss.name) != loss:
         why = (
             f"{getattr(loss, 'name', 'this')} loss has no update: it needs squared, logistic, poisson or multinomial "
@@ -205,12 +211,17 @@ def _refuse(design: SampleDesign, answer: FitReport, given: dict[str, Any]) -> N
         why = "given weights have no update: name a public column that holds them"
     elif given["extension"] is not None and not isinstance(given["extension"], str):
         why = "an extension of one's own has no update"
-    elif fit.hessian is None or problem.design is None or answer.diagnostics is None:
-        why = "this fit has no update: it is not by a score that bends"
-    elif fit.weak or (fit.sets and (fit.strength is None or bool((fit.strength < STRONG).any()))):
-        why = "how these records bend is hardly known, so that no quadratic says what they have to say"
-    if why is not None:
-        raise EstimationError(why, hint="fit all records again when new ones come")
+    return why or _why_not_quadratic(answer)
+
+
+def _why_not_quadratic(answer: FitReport) -> str | None:
+    """Return why no quadratic says what the records of a fit have to say; None if one does."""
+    fit = answer.fit
+    if fit.hessian is None or answer.problem.design is None or answer.diagnostics is None:
+        return "this fit has no update: it is not by a score that bends"
+    if fit.weak or (fit.sets and (fit.strength is None or bool((fit.strength < STRONG).any()))):
+        return "how these records bend is hardly known, so that no quadratic says what they have to say"
+    return None
 
 
 def _in_words(drift: DriftTest) -> str:

@@ -83,7 +83,7 @@ def _better(
 
 
 def _merged(column: Categorical, found: ColumnDescription, tail: float) -> tuple[Column, Clipped] | None:
-    """Return a category whose levels that hardly anybody has are one, and the share of people that have them."""
+    """Return a category with its rare levels merged, and the share of people that have them; None without any."""
     shares = [found.shares.get(level) for level in column.levels]
     rare = np.array([each is None or not each.told or each.value < 2 * each.error for each in shares])
     merged = rare_levels_merged(column, rare)

@@ -27,17 +27,14 @@ def draw(table: Table, statistic: str, kind: str, path: str | Path | None) -> An
         raise ParameterError("pictures are of tables of one or two columns", hint="ask for such a table")
     found, place = table.estimates(statistic), {key: k for k, key in enumerate(table.keys)}
     *down, across = table.axes
+    sizes = [axis.size for axis in table.axes]
+    grid = np.array([place[key] for key in np.ndindex(*sizes)]).reshape(-1, across.size)
     if kind == "heat map" and down:
-        grid = np.array([[place[i, j] for j in range(across.size)] for i in range(down[0].size)])
         texts = [[cell_text(found, k, table.dates_of(statistic)) for k in row] for row in grid]
         names = down[0].levels, across.levels
         return heat_map(found.value[grid], texts, names, (down[0].name, across.name), title=statistic, path=path)
-    if down:
-        labels = [f"{down[0].name} {level}" for level in down[0].levels]
-        rows = [[place[i, j] for j in range(across.size)] for i in range(down[0].size)]
-    else:
-        labels, rows = [across.name], [[place[(j,)] for j in range(across.size)]]
+    labels = [f"{down[0].name} {level}" for level in down[0].levels] if down else [across.name]
     levels = [str(level) for level in across.levels]
     ends = np.stack([found.low, found.high], axis=1)
-    drawn = {label: (levels, found.value[at], ends[at], WIDTH) for label, at in zip(labels, rows, strict=True)}
+    drawn = {label: (levels, found.value[at], ends[at], WIDTH) for label, at in zip(labels, grid, strict=True)}
     return bars(drawn, y=statistic, path=path)

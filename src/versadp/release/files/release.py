@@ -179,7 +179,7 @@ def release_file(
 def _home_of(
     place: Path, state: str | Path | None, population: str | None, mechanism: Mechanism, *, follows: bool
 ) -> Path:
-    """Return the folder of the state; who is in an edition is known to the ledger of those before."""
+    """Return the folder of the state: for an edition that of the editions before it."""
     with writing():
         return home_of(place, state, population or (None if follows else mechanism.schema.population or POPULATION))
 
