@@ -287,6 +287,24 @@ def test_a_mechanism_that_promises_endless_totals_is_refused():
         Mechanism.from_dict(data)
 
 
+@pytest.mark.full
+def test_learnt_bounds_change_the_lattices_of_totals_and_nothing_that_is_claimed(tmp_path):
+    schema = vdp.Schema({name: COLUMNS[name] for name in ("x", "c")} | {"k": vdp.Bounded(0, 200, step=1)})
+    plan = vdp.fit_bounds(None, schema, epsilon=4, delta=1e-6)
+    mech = vdp.calibrate(plan, epsilon=4, delta=1e-6, shuffled=N, groups=[schema.private], totals=True)
+    frame = people().assign(x=lambda f: f.x / 10, k=lambda f: f.k.fillna(3))
+    frame.to_parquet(tmp_path / "people.parquet")
+    options = {"state": tmp_path / "state", "fit_bounds": True, "target": TARGET}
+    made = release_file(tmp_path / "people.parquet", tmp_path / "out", mech, **options)
+    assert made.mechanism.schema.columns["x"].upper < 200
+    assert made.mechanism.totals == mech.totals
+    assert made.mechanism.totals_features.columns != mech.totals_features.columns
+    epsilons = np.linspace(0, 6, 13)
+    claims = [each.privacy("record", shuffled=N).delta(epsilons) for each in (made.mechanism, mech)]
+    assert (claims[0] == claims[1]).all()
+    assert near(made.totals, frame) < 5
+
+
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes(data, tmp_path):
     distributed = pytest.importorskip("distributed")

@@ -26,6 +26,7 @@ from versadp.auditing.law import Verdict, law_holds
 from versadp.auditing.neighbours import Pair, all_pairs, released
 from versadp.auditing.order import groups_hold, order_holds
 from versadp.auditing.records import plain_path
+from versadp.auditing.totals import totals_hold
 from versadp.errors import ParameterError
 from versadp.release.release import Release
 from versadp.release.target.person import PERSON, unit_of
@@ -84,6 +85,11 @@ class Audit:
         What departs most from that law.
     p_value : float
         Of it, corrected for all that was looked at.
+    totals : bool, optional
+        Whether noisy totals keep law and claim, by 200 sheets of each of two neighbouring tables; None if there are
+        none, or with a `path` of its own.
+    totals_told : str
+        What was seen of them.
     """
 
     passed: bool
@@ -105,6 +111,8 @@ class Audit:
     p_value: float = 1.0
     groups: bool | None = None
     rows_per_person: int = 1
+    totals: bool | None = None
+    totals_told: str = ""
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED: the claim does not hold"
@@ -118,8 +126,15 @@ class Audit:
             f"  noise against its law: {self._law_words()}"
             + _ORDER_WORDS[self.order]
             + _GROUP_WORDS[self.groups]
+            + self._totals_words()
             + self._person_words()
         )
+
+    def _totals_words(self) -> str:
+        if self.totals is None:
+            return ""
+        word = "keep law and claim" if self.totals else "do NOT keep law and claim"
+        return f"\n  totals beside the records: {word} ({self.totals_told})"
 
     def _person_words(self) -> str:
         if self.rows_per_person == 1:
@@ -194,10 +209,14 @@ def audit(
     confidence = inputs.number("confidence", confidence, 0.5, 1, open_high=True)
     asked = unit_of(mechanism.schema, unit)
     unit = "record" if asked == PERSON else asked
+    sheets = mechanism if path is None else mechanism.without_totals()
+    mechanism = mechanism.without_totals()  # which are audited by themselves: records alone claim less
     profile = mechanism.privacy(unit) if claim is None else claim
     attacked = Claim(profile, _deltas(profile, delta))
     path = path or plain_path(mechanism)
-    law = law_holds(mechanism, path, n, (1 - confidence) / 2, np.random.default_rng())
+    left = (1 - confidence) / (2 if sheets.totals is None else 4)
+    law = law_holds(mechanism, path, n, left, np.random.default_rng())
+    totals = totals_hold(sheets, unit, left, np.random.default_rng())
     pairs = all_pairs(mechanism, unit)
     error = (1 - confidence) * (1.0 if law is None else 0.5) / (2 * len(pairs))
     plan = _Plan(mechanism, unit, attacked, error, path)
@@ -205,6 +224,9 @@ def audit(
     results = [_audit(plan, pair, fewer if at else n) for at, pair in enumerate(pairs)]
     worst = max(results, key=lambda result: (not result.passed, result.epsilon_found - result.epsilon_claimed))
     passed = worst.passed and order is not False and groups is not False and (law is None or law.holds)
+    passed = passed and (totals is None or totals.holds)
+    if totals is not None:
+        worst = replace(worst, totals=totals.holds, totals_told=totals.told)
     worst = replace(worst, rows_per_person=mechanism.schema.rows_per_person)
     return replace(worst, order=order, groups=groups, passed=passed, confidence=confidence, **_found(law))
 

@@ -106,7 +106,7 @@ def without_target(mechanism: Mechanism) -> Mechanism:
     from versadp.release.mechanism import Mechanism
 
     noise = Mechanism(mechanism.schema, noise={block.columns: block.spec for block in mechanism.blocks})
-    return noise.in_version(mechanism.version)
+    return noise.with_totals(mechanism.totals).in_version(mechanism.version)
 
 
 def in_place(path: Path, table: pa.Table, schema: Schema) -> tuple[dict[str, Array], bool]:
