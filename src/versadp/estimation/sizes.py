@@ -11,6 +11,7 @@ REHEARSED_ROWS = 2_000  # records that are released again: their covariance is p
 REHEARSE_BELOW = 10_000  # records: a distribution function of more needs no rehearsal; chosen, above STEADY_FROM
 STEADY_FROM = 4_000  # records: one coefficient's weights need no rehearsal then, which gains 0.2 to 0.4% at 5,000
 BASIS_ROWS = 4_000  # records by which columns of a design are compared: cosines are then off by 1.6%
+FEW_GROUPS = 50  # absorbed groups from which standard errors are by clusters of them; fewer say too little: customary
 FEW_ROWS = 5_000  # records by which curvature is judged at least: its standard deviation is then known to 1%
 
 # numbers that are worked on or kept at a time ---------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from versadp.engine import at_work
 from versadp.errors import ParameterError
+from versadp.fitting.absorb import fit_absorbed
 from versadp.fitting.fit_request import FitRequest
 from versadp.fitting.instruments import fit_instruments, has_instruments
 from versadp.fitting.job import Job
@@ -46,6 +47,7 @@ def fit(
     cov_type: str = "robust",
     groups: str | None = None,
     subset: str | None = None,
+    absorb: str | None = None,
     random_state: int = 0,
     engine: str | Engine = "auto",
 ) -> Results:
@@ -93,6 +95,8 @@ def fit(
         The column of the clusters; nobody may have rows in two of them.
     subset : str, optional
         A condition on public columns, such as "year > 2000": other records are left out.
+    absorb : str, optional
+        A public column with an intercept per level that is not estimated: fixed effects, for squared loss.
     random_state : int
         Of the draws.
     engine : str or Engine
@@ -136,9 +140,11 @@ def fit(
     with at_work(engine) as runner:
         if runner.name == "processes":
             raise ParameterError("fits do not run on processes", hint="use engine='threads', or one process per fit")
-        if method == "likelihood" and not has_instruments(formula):
+        if method == "likelihood" and absorb is None and not has_instruments(formula):
             return fit_likelihood(request, runner)
         make = partial(make_sample_design, request.release, loss=request.minimised, weights=weights, **request.design)
+        if absorb is not None:
+            return fit_absorbed(request, runner, make, fit, absorb)
         if has_instruments(formula):
             return fit_instruments(request, runner, make, fit)
         design = make(formula=formula)

@@ -49,6 +49,8 @@ class FactorTests(Estimates):
         found: dict[tuple[str, ...], tuple[int, ...]] = {}
         text = {name: seen for name, seen in levels.items() if isinstance(seen[0], str)}  # others may be whole numbers
         readings = [spread(written, some.get, levels.get, lambda _: ENDLESS) for some in (text, levels)]
+        if "Intercept" not in self.names:  # absorbed levels take its place
+            readings += [[one for one in some if one.name != "Intercept"] for some in readings]
         each = next((some for some in readings if self._has_names(some)), None)
         if each is None:
             raise EstimationError("the terms of this fit are unknown", hint="test coefficients by their names")
