@@ -288,6 +288,7 @@ def test_a_mechanism_that_promises_endless_totals_is_refused():
 
 
 @pytest.mark.full
+@pytest.mark.filterwarnings("ignore::versadp.errors.ClampedWarning")
 def test_learnt_bounds_change_the_lattices_of_totals_and_nothing_that_is_claimed(tmp_path):
     schema = vdp.Schema({name: COLUMNS[name] for name in ("x", "c")} | {"k": vdp.Bounded(0, 200, step=1)})
     plan = vdp.fit_bounds(None, schema, epsilon=4, delta=1e-6)
