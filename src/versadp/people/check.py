@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,14 +23,12 @@ from versadp.formula.design import make_design
 from versadp.losses import as_loss
 from versadp.release.path.dates import from_dates
 from versadp.schema import Dates
-from versadp.tabulating.table import table
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from versadp.inputs import Array
-    from versadp.people.axes import Axis
     from versadp.people.people import People
     from versadp.schema import Column
 
@@ -134,41 +131,3 @@ def weighted_fit(loss: Any, m: Array, y: Array, weight: Array, start: Array) -> 
 def _values(column: pa.Array, declared: Column) -> NDArray[Any]:
     """Return a column as a design takes it: numbers, days, labels."""
     return from_dates(column, declared) if isinstance(declared, Dates) else values_of(column)
-
-
-def worst_cell(people: People) -> tuple[str, float] | None:
-    """Return the cell of thirds of two columns that is furthest from the release's own estimate, in its errors."""
-    worst: tuple[str, float] | None = None
-    axes = [axis for axis in people.law.axes if axis.lattice is not None and axis.size == axis.known]
-    for a, b in combinations(axes, 2):
-        bins = {axis.name: _thirds(axis, people) for axis in (a, b) if axis.ordered}
-        try:
-            found = table(people.release, a.name, b.name, bins=bins)
-        except ParameterError:  # too many levels or codes for a table
-            continue
-        own = [_level(axis, people, bins) for axis in (a, b)]
-        shape = tuple(axis.size for axis in found.axes)
-        shares = np.bincount(np.ravel_multi_index(tuple(own), shape), minlength=int(np.prod(shape))) / len(people)
-        estimates = found.estimates("share")
-        cells = len(shares)
-        apart = (shares - estimates.value[:cells]) / np.maximum(estimates.error[:cells], 1e-12)
-        at = int(np.argmax(np.abs(apart)))
-        if worst is None or abs(apart[at]) > abs(worst[1]):
-            labels = found.labels(found.keys[at])
-            worst = " and ".join(f"{name} {label}" for name, label in labels.items()), float(apart[at])
-    return worst
-
-
-def _thirds(axis: Axis, people: People) -> list[float]:
-    """Return edges that cut the points of a number into thirds of the people, ends included."""
-    j = people.law.axes.index(axis)
-    count = np.cumsum(np.bincount(people.points[:, j], minlength=axis.size))
-    inner = [axis.points[min(int(np.searchsorted(count, count[-1] * k / 3)) + 1, axis.known - 1)] for k in (1, 2)]
-    return sorted({float(axis.points[0]), *map(float, inner), float(axis.points[-1])})
-
-
-def _level(axis: Axis, people: People, bins: dict[str, list[float]]) -> NDArray[np.int64]:
-    j = people.law.axes.index(axis)
-    if axis.name not in bins:
-        return people.points[:, j].astype(np.int64)
-    return np.searchsorted(np.array(bins[axis.name][1:-1]), axis.points[people.points[:, j]], side="right")
