@@ -6,8 +6,15 @@ is a mean over records, so its standard error is that of a mean; psi_∞ tells w
 output whose mean is 0 whatever the record (psi outside the domain, where the distribution function is 0 or 1) are
 control variates: `score - B c`, B by least squares, has the same expectation and less variance.
 
-**Without such a psi** the block says how likely its outputs are, P(z | cell), and with the mean M of it over the
-likeliest histogram
+**Windows** undo no step, which would take a function as fine as their lattice, but they undo a ramp: from 1 at t down
+to 0 at t + R, for values anywhere (`noise/lattice.py`). With `S(t) = P(X + R U <= t + R)` its mean, U uniform,
+
+    F(t) <= S(t) <= F(t + R),    so that S(t) < tau says x_tau >= t, and S(t) > tau says x_tau <= t + R
+
+whatever the law of the column: an atom, a heap, rounded values. Intervals by S are longer by R for it.
+
+**Other noise without such a psi** (exact_rate 0) says how likely its outputs are, P(z | cell), and with the mean M of
+it over the likeliest histogram
 
     psi = M⁻¹ P (P' M⁻¹ P)⁻¹ v,        P' psi = v, so that E psi(Z) = v(cell)
 
@@ -17,7 +24,7 @@ order of the squared width of a cell, below the standard error where densities a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from versadp.noise import Block
+    from versadp.noise.lattice import Lattice
     from versadp.schema import Column
 
     Array = NDArray[np.float64]
@@ -39,6 +47,7 @@ COARSE = 64  # nodes of the first grid
 FINE = 2**11 + 1  # nodes at which a distribution function can be asked: steps of 0.05% of the width
 PASSES = 4  # refinements of the grid at most: it ends where all nodes were looked at
 CELLS, MORE, MANY = 64, 128, 100_000  # cells of a number, and how many for many records
+NODES = 4  # values per ramp at which a distribution function is asked
 VALUES = 128  # single values that are told apart, if they are no more
 FEWEST = 50  # records per control variate: its estimated slope then adds 2% to the variance
 
@@ -57,6 +66,8 @@ class Cumulative:
         Values at which it can be asked, rising.
     cells : pair of arrays, optional
         Ends of cells, and their inverse (bins, cells); for blocks that have no inverse of their own.
+    ramp : Ramp, optional
+        In place of steps; nodes are in the middle of ramps.
     """
 
     block: Block
@@ -64,9 +75,22 @@ class Cumulative:
     counts: Array
     nodes: Array
     cells: tuple[Array, Array] | None = None
+    ramp: Ramp | None = None
+
+    @property
+    def room(self) -> float:
+        """How far from a quantile of what is inverted the column's own may lie."""
+        if self.ramp is not None:
+            return self.ramp.width / 2
+        if self.cells is None or self.is_single:
+            return 0.0
+        (low, high), _ = self.cells
+        return float((high[-1] - low[0]) / low.size / 2)
 
     def steps(self, t: Array) -> Array:
-        """Return what undoes the noise in `1{x <= t}`, (bins, t)."""
+        """Return what undoes the noise in `1{x <= t}`, or in a ramp around t, (bins, t)."""
+        if self.ramp is not None:
+            return self.ramp.psi(t, self.counts)
         if self.cells is None:
             found = self.block.steps(self.column, t)
             assert found is not None
@@ -75,15 +99,44 @@ class Cumulative:
         return np.asarray(inverse @ np.clip((t - low[:, None]) / (high - low)[:, None], 0.0, 1.0))
 
     @property
+    def values(self) -> Array | None:
+        """All values of the column, where its noise tells them apart."""
+        single = self.ramp is not None and self.is_single
+        return self.ramp.lattice.values if single and self.ramp is not None else None
+
+    def psi(self, t: Array, width: float) -> Array:
+        """Return what undoes the noise in ramps of a width around t, or in `1{x < t}` where steps are told."""
+        if self.ramp is None:
+            bins = self.block.bins(self.column)
+            assert bins is not None
+            return self.steps(t - bins.width / 2)  # what lies on t is in a bin whose middle is not below
+        return replace(self.ramp, width=width).psi(np.nextafter(t, -np.inf), self.counts)
+
+    def means(self, psi: Array) -> tuple[Array, Array]:
+        """Return the means of what is undone, of those who have a value, and their covariance."""
+        there = self._share @ self._beside
+        mean = self._share @ psi / there[0]
+        each = (psi - self._beside[:, :1] * mean) / there[0]
+        controls = self.controls - there[1:]
+        metric = np.linalg.pinv(controls.T @ (self._share[:, None] * controls), rcond=1e-10, hermitian=True)
+        slope = metric @ (controls.T @ (self._share[:, None] * each))
+        each = each - controls @ slope
+        free = max(self.counts.sum() - 1 - len(slope), 1.0)
+        return mean - there[1:] @ slope, each.T @ (self._share[:, None] * each) / free
+
+    @property
     def is_single(self) -> bool:
         """True if each cell is one value, so that nothing is assumed."""
+        if self.ramp is not None:
+            return not self.ramp.width
         return self.cells is not None and self.nodes.size == len(self.cells[0].T)
 
     @cached_property
     def controls(self) -> Array:
         """Functions of an output whose mean is known to be 0, (bins, controls)."""
         bins = self.block.bins(self.column)
-        if self.cells is not None or bins is None or self.counts.sum() < FEWEST * (1 + len(bins.outside)):
+        exact = self.cells is None and self.ramp is None
+        if not exact or bins is None or self.counts.sum() < FEWEST * (1 + len(bins.outside)):
             return np.zeros((len(self.counts), 0))
         at = np.array(bins.outside)
         return self.steps(at) - (at >= bins.high)
@@ -99,6 +152,20 @@ class Cumulative:
                 break
             seen = seen.joined(self._curve(tau, self._look(more)))
         return seen
+
+    def piled(self, tau: float) -> float | None:
+        """Return the bound at which values pile up so that it is the quantile; None if neither is.
+
+        An even density has half as much under the first ramp as between it and the next; a pile has more.
+        """
+        if self.ramp is None or not self.ramp.width:
+            return None
+        low, high, width = self.ramp.lattice.values[0], self.ramp.lattice.values[-1], self.ramp.width
+        t = np.array([low, low + width, high - 2 * width, high - width]) + width / 2
+        share = self._share @ self.steps(t) / (self._share @ self._beside[:, 0])
+        if share[0] > max(tau, share[1] - share[0]):
+            return float(low)
+        return float(high) if 1 - share[3] > max(1 - tau, share[3] - share[2]) else None
 
     @cached_property
     def _coarse(self) -> tuple[Array, Array, Array, Array]:
@@ -134,6 +201,49 @@ class Cumulative:
         return Curve(t, (score - slope @ beside[1:]) / there, np.sqrt(left / free) / there)
 
 
+@dataclass(frozen=True)
+class Ramp:
+    """What undoes the noise of a window in ramps.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        Of the column, outputs merged.
+    width : float
+        Of a ramp; 0 where each lattice point is told apart, and ramps are steps.
+    """
+
+    lattice: Lattice
+    width: float
+
+    def psi(self, t: Array, counts: Array) -> Array:
+        """Return what undoes the noise in `1` below `t - width/2`, `0` above `t + width/2`, straight between."""
+        x = self.lattice.values[:, None]
+        v = np.clip((t + self.width / 2 - x) / self.width, 0.0, 1.0) if self.width else (x <= t).astype(float)
+        psi = self.lattice.corrected(v, self.lattice.smooth(counts if self.lattice.unseen else counts[:-1]))
+        return psi if self.lattice.unseen else np.append(psi, np.zeros((1, t.size)), axis=0)
+
+
+def _ramped(block: Block, column: str, declared: Column, counts: Array) -> Cumulative | None:
+    """Return the distribution function of a column in windows, by ramps; None where its lattice tells none."""
+    lattice, bins = block.lattice(column), block.bins(column)
+    if lattice is None or bins is None or lattice.window == 1:
+        return None
+    each = round(bins.width / lattice.step)  # outputs per bin
+    width = (lattice.last * lattice.step) / (CELLS if counts.sum() <= MANY else MORE)
+    fits = [q for q in range(each, lattice.window + 1, each) if lattice.window % q == 0]
+    steps = getattr(declared, "steps", None)
+    single = (steps is not None and steps < VALUES) or lattice.last < VALUES
+    near = [q for q in fits if q * lattice.step <= (lattice.step if single else width / NODES)]
+    if not fits or (single and not near):
+        return None
+    lattice = replace(lattice, merged=near[-1] if near else fits[0])
+    seen = np.add.reduceat(counts[:-1], np.arange(0, counts.size - 1, lattice.merged // each))
+    ramp = Ramp(lattice, 0.0 if single else max(width, lattice.merged * lattice.step))
+    nodes = lattice.values + ramp.width / 2
+    return Cumulative(block, column, np.append(seen, counts[-1]), nodes, ramp=ramp)
+
+
 def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cumulative | None:
     """Return the corrected distribution function of a column, if its block has or tells one.
 
@@ -153,6 +263,13 @@ def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cu
     if block.steps(column, np.zeros(1)) is not None:
         nodes = bins.middles if not bins.beyond else bins.edges[bins.beyond : bins.beyond + bins.inside + 1]
         return Cumulative(block, column, counts, nodes)
+    return _ramped(block, column, declared, counts) or _in_cells(block, column, declared, counts)
+
+
+def _in_cells(block: Block, column: str, declared: Column, counts: Array) -> Cumulative | None:
+    """Return the distribution function of a column by how likely its outputs are; None where nobody knows."""
+    bins = block.bins(column)
+    assert bins is not None
     private = hides_missing(block, column, declared)
     if private and whole(block) is None:
         return None

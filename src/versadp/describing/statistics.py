@@ -11,6 +11,7 @@ import numpy as np
 from versadp.describing.calibrated import curve_with_totals, share_estimates, with_totals
 from versadp.describing.column import SHOWN, ColumnDescription, Released
 from versadp.describing.cumulative import cumulative
+from versadp.describing.histogram import CELLS, FEWEST_CELLS, MOST_ERROR, histogram
 from versadp.describing.level_counts import undo_levels
 from versadp.describing.one_pass import Gathered, group_keys
 from versadp.estimation.moment_estimates import (
@@ -36,11 +37,9 @@ if TYPE_CHECKING:
     from versadp.correction.calibrated_means import CalibratedMeans
     from versadp.describing.cumulative import Cumulative
     from versadp.describing.layout import Layout
+    from versadp.estimation.distribution import Curve
     from versadp.inputs import Array
 
-# cells of a histogram, at most and at least, and the largest standard error of a share relative to the mean share:
-# cells are joined until it is met (docs/theory/describe.md)
-CELLS, FEWEST_CELLS, MOST_ERROR = 32, 4, 1 / 3
 # share of released values that pictures leave out on each side beyond the bounds: chosen; too small to be visible
 NOT_DRAWN = 0.002
 
@@ -199,24 +198,25 @@ class Statistics:
         self, name: str, declared: Bounded, found: Cumulative, nothing: dict[float, Estimate]
     ) -> tuple[dict[float, Estimate], tuple[str, ...]]:
         """Return quantiles by the corrected distribution function; none beyond the learnt share of people."""
-        cells = 0 if found.cells is None or found.is_single else len(found.cells[0].T)
-        even = declared.even
-        room = even.width / cells / 2 if cells else 0.0  # the position of a quantile in its cell is not identified
         curves = {tau: curve_with_totals(self.totals, name, declared, tau) for tau in self.taus}
-        if all(curves.values()):
-            cells, room = 0, 0.0
-        each = {tau: self._quantile(curve or found.curve(tau), even, room) for tau, curve in curves.items()}
+        each = {tau: self._quantile(found, tau, declared.even, curve) for tau, curve in curves.items()}
         out = {tau: _on_values(one, declared) for tau, one in each.items()}
-        said = f"{name}: quantiles assume a uniform distribution within each of {cells} cells between the bounds"
+        scale = "" if declared.spacing == LINEAR else f" of {declared.spacing}"
+        said = f"{name}: quantiles are told to within {found.room:.4g}{scale} on either side; where in that is hidden"
+        if found.cells is not None:
+            cells = len(found.cells[0].T)
+            said = f"{name}: quantiles assume a uniform distribution within each of {cells} cells between the bounds"
         low, high = beyond(self.layout.learnt, name, declared)
         unknown = {tau: nothing[tau] for tau in self.taus if not low <= tau <= high}
         clipped = (beyond_words(name, declared),) if unknown else ()
-        return out | unknown, ((said,) if cells else ()) + clipped
+        return out | unknown, ((said,) if found.room and not all(curves.values()) else ()) + clipped
 
-    def _quantile(self, curve: Any, declared: Bounded, room: float) -> Estimate:
-        """Return a quantile with its interval by inversion, widened by `room` and cut to the bounds."""
+    def _quantile(self, found: Cumulative, tau: float, declared: Bounded, exact: Curve | None) -> Estimate:
+        """Return a quantile with its interval by inversion, widened by what is not told and cut to the bounds."""
+        curve, piled, room = (exact, None, 0.0) if exact else (found.curve(tau), found.piled(tau), found.room)
         low, high = curve.interval(self.level)
-        each = Estimate(curve.estimate, (high - low) / 2 / self.z, low - room, high + room)
+        value = curve.estimate if piled is None else piled
+        each = Estimate(value, (high - low) / 2 / self.z, low - room, high + room)
         each = each.within(declared.lower, declared.upper)
         return each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))
 
@@ -279,8 +279,14 @@ class Statistics:
             return _plain_histogram(kept)
         if counts is None or not isinstance(declared, Bounded):
             return None
+        alone, even = layout.alone(name), declared.even
+        undone = cumulative(alone, name, even, counts)
+        found = None if undone is None else histogram(undone, even.lower, even.upper)
+        if found is not None:
+            low, high = (from_even(declared.spacing, ends) for ends in (found.low, found.high))
+            return replace(found, low=low, high=high)
         # values are uniform in halves of cells, not in cells: bands at the ends of a density need that
-        found = histogram_of_counts(layout.alone(name), name, declared.even, counts, 2 * CELLS)
+        found = histogram_of_counts(alone, name, even, counts, 2 * CELLS)
         if found is None:
             return found
         if found.share.size > CELLS:

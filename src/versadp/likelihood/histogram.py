@@ -41,6 +41,8 @@ class Histogram:
     share : array (cells,)
     cov : array (cells, cells)
         Of the shares.
+    room : array (cells,), optional
+        How much further than its error a share may lie, as values heap on the ends of its cell.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Histogram:
     high: Array
     share: Array
     cov: Array
+    room: Array | None = None
 
     def __repr__(self) -> str:
         return f"<Histogram: {self.share.size} cells from {self.low[0]:.6g} to {self.high[-1]:.6g}>"
@@ -88,6 +91,7 @@ class Histogram:
         from scipy.special import ndtri
 
         reach = ndtri((1 + inputs.number("level", level, 0, 1)) / 2) * self.error
+        reach = reach if self.room is None else reach + self.room
         return np.clip(np.stack([self.share - reach, self.share + reach], axis=1), 0.0, 1.0)
 
     def without_last(self) -> Histogram:

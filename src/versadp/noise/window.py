@@ -592,10 +592,13 @@ class WindowBlock(Block):
         j = self.columns.index(column)
         if j in self.scales:
             return None
-        most = MOST if self.window[j] == 1 else WINDOWED
-        outputs, step = self.last[j] + self.window[j], float(self.step[j])
-        low = self.bounds[j][0] - self.window[j] / 2 * step
-        return Bins(low, low + outputs * step, -(-outputs // most) * step)
+        window = self.window[j]
+        outputs, step = self.last[j] + window, float(self.step[j])
+        low = self.bounds[j][0] - window / 2 * step
+        merged = -(-outputs // (MOST if window == 1 else WINDOWED))
+        if window > 1:  # a window is a whole number of bins, so that functions of bins undo its noise exactly
+            merged = next((q for q in range(merged, window) if window % q == 0), window)
+        return Bins(low, low + outputs * step, merged * step)
 
     def steps(self, column: str, t: Array) -> Array | None:
         """Return the inverse of `1{x <= t}` on a lattice without windows."""
