@@ -219,3 +219,20 @@ def test_what_is_lacking_is_rarely_said_of_what_is_in_order():
         z = lattice.low + lattice.step * (place - (lattice.window - 1) / 2)
         said += SELDOM * redrawn_chance(lattice, z) < 0.05
     assert said <= 8
+
+
+@pytest.mark.full
+def test_a_point_that_is_no_minimum_makes_no_coefficient_known():
+    """Slopes of 12 and 6 saturate: the least criterion lies where the correction of the series is an artefact."""
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (2, 20_000))
+    y = (rng.random(20_000) < 1 / (1 + np.exp(-12 * a - 6 * b))).astype(float)
+    schema = vdp.Schema({"a": vdp.Bounded(-1, 1), "b": vdp.Bounded(-1, 1), "y": vdp.Public()})
+    mechanism = vdp.calibrate(schema, epsilon=4, unit="attribute")
+    for seed in range(2):
+        release = mechanism.release(pd.DataFrame({"a": a, "b": b, "y": y}), insecure_seed=seed)
+        found = vdp.fit(release, "y ~ a + b", loss="logistic")
+        if found.answered:
+            ends = found.conf_int()
+            assert ends["a"][0] < 12 < ends["a"][1]
+            assert ends["b"][0] < 6 < ends["b"][1]

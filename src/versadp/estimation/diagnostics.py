@@ -24,11 +24,12 @@ from versadp.estimation.descent import Slopes, descend
 from versadp.estimation.diagnostic_statistics import bias, contrast_test, strength
 from versadp.estimation.outcome import Outcome
 from versadp.estimation.profile_scores import Expansion, profile_scores
-from versadp.estimation.score_sets import ScoreSet, Space, scanned, score_set
+from versadp.estimation.score_sets import ScoreSet, Space, quantile, scanned, score_set
 from versadp.estimation.thresholds import (
     CURVATURE_REACH,
     FOLLOWED,
     LARGEST_BIAS,
+    LEVELS,
     SEEN,
     STRENGTH_WITHOUT_BIAS,
     STRONG,
@@ -194,6 +195,8 @@ def _minimum(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
     """Return the diagnosis of a zero of the scores: weak where a coefficient's curvature cannot be told from none."""
     profiles = _profiles(fit, diagnostics)
     t, errors = profiles.strength, standard_errors(fit, diagnostics)
+    if (~profiles.affine & (t < 0)).any():  # within its own interval it bends downwards: no minimum
+        return _failure(replace(fit, outcome=Outcome.INDEFINITE, mix=None), diagnostics)
     outcome = Outcome.WEAK if diagnostics.scarce or (t < SEEN).any() else Outcome.CONVERGED
     found = replace(fit, strength=t, outcome=outcome)
     if diagnostics.noisy and diagnostics.bends and (t < STRENGTH_WITHOUT_BIAS).any():
@@ -229,7 +232,11 @@ def _failure(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
 
 
 def _nearest(fit: Fit, diagnostics: Diagnostics, mix: Array, space: Space) -> Diagnosis | None:
-    """Return the diagnosis of a weak fit at the least criterion; None if no coefficient is known there."""
+    """Return the diagnosis of a weak fit at the least criterion; None if that does not tell known from weak clearly.
+
+    There the scores must be zero up to their error, nothing may bend downwards, and each coefficient must be strong, or
+    weak: elsewhere the least criterion may be an artefact of the correction far from the truth.
+    """
     family, groups = diagnostics.family, diagnostics.groups
     scores = Combined(family, mix, groups)
     q = criterion(scores, space.origin, space.root.T, affordable(family))
@@ -239,7 +246,7 @@ def _nearest(fit: Fit, diagnostics: Diagnostics, mix: Array, space: Space) -> Di
 
     start = np.zeros(space.origin.size)
     try:
-        _, found = descend(residual, start, residual(start), Slopes(), enough=0.0)
+        least, found = descend(residual, start, residual(start), Slopes(), enough=0.0)
         theta = space.origin + space.root @ found
         moments = family.moments(theta, mix)
         cov = group_step(moments, groups).cov
@@ -247,7 +254,9 @@ def _nearest(fit: Fit, diagnostics: Diagnostics, mix: Array, space: Space) -> Di
         return None
     near = replace(fit, theta=theta, cov=cov, hessian=moments.hessian, n=moments.n, mix=mix, outcome=Outcome.WEAK)
     profiles = _profiles(near, diagnostics, moments.score.ravel()[scores.place])
-    if not (profiles.strength >= SEEN).any():
+    t = profiles.strength
+    unclear = (t < -SEEN) | ((t >= SEEN) & (t < STRONG))
+    if least > quantile(LEVELS[0]) or unclear.any() or not (t >= STRONG).any():
         return None
     return Diagnosis(replace(near, strength=profiles.strength), diagnostics, profiles, Space(theta, space.root))
 

@@ -164,6 +164,8 @@ def correlation_of(moments: Moments | None, z: float) -> Estimate:
 def share_of(mean: float, rows: int, low: float, high: float, z: float) -> Estimate:
     """Return a share from the mean of weights between `low` and `high`.
 
+    The interval of an estimate below 0 or above 1 is that of 0 or 1: it must not shrink to nothing.
+
     Examples
     --------
     >>> share_of(0.0, 100, 0.0, 1.0, 1.96)
@@ -171,10 +173,10 @@ def share_of(mean: float, rows: int, low: float, high: float, z: float) -> Estim
     """
     if not rows:
         return Estimate(np.nan, np.nan, 0.0, 1.0)
-    k = z * z / rows
+    k, near = z * z / rows, min(max(mean, 0.0), 1.0)
     middle, root = (
-        (mean + k * (low + high) / 2) / (1 + k),
-        k * (high - mean) * (mean - low) + (k * (high - low) / 2) ** 2,
+        (near + k * (low + high) / 2) / (1 + k),
+        k * (high - near) * (near - low) + (k * (high - low) / 2) ** 2,
     )
     half = np.sqrt(max(root, 0.0)) / (1 + k)
     ends = np.clip([middle - half, middle + half], 0.0, 1.0)
