@@ -299,7 +299,7 @@ PYTHON = {
     "formula C number": _fit("y ~ C(age)"),
     "formula unknown function": _fit("y ~ log3(age)"),
     "formula attribute": _fit("y ~ age.mean()"),
-    "formula bar": _fit("y ~ age | group"),
+    "formula bars": _fit("y ~ age | group | group"),
     "loss near": _fit(loss="logit"),
     "loss typo": _fit(loss="squred"),
     "loss ols": _fit(loss="ols"),
