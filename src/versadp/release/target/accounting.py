@@ -41,6 +41,11 @@ def mechanism_privacy(
     return _known(mechanism, unit_of(mechanism.schema, unit), shuffled, is_searching())
 
 
+def privacy_of_one(mechanism: Mechanism, unit: str, shuffled: int | None) -> privacy.PrivacyProfile:
+    """Return the same of a mechanism that is asked once: its hash, for the cache, takes as long as a quick bound."""
+    return _known.__wrapped__(mechanism, unit, shuffled, is_searching())
+
+
 @lru_cache(maxsize=64)
 def _known(mechanism: Mechanism, unit: str, shuffled: int | None, searching: bool) -> privacy.PrivacyProfile:  # noqa: ARG001 - rough ones are not reported
     if mechanism.totals is None:

@@ -22,6 +22,7 @@ from versadp.privacy.curves.contour import rough_bounds
 from versadp.release.bounds.law import bounds_privacy, gaussian_mu
 from versadp.release.bounds.reapply import on_learnt_bounds
 from versadp.release.mechanism import Mechanism
+from versadp.release.target.accounting import privacy_of_one
 from versadp.release.target.layouts import EACH, JOINT, Given, Layout, layout_cost, layouts
 from versadp.release.target.person import PERSON, row_target
 from versadp.release.totals.law import TotalsLaw
@@ -254,7 +255,7 @@ def _shuffled(make: Callable[[float], Mechanism], local: float) -> PrivacyProfil
     aim = mechanism.target
     assert aim is not None
     assert aim.unit is not None
-    return mechanism.privacy(aim.unit, shuffled=aim.shuffled)
+    return privacy_of_one(mechanism, aim.unit, aim.shuffled)
 
 
 def _range(goal: Target, make: Callable[[float], Mechanism]) -> tuple[float, float]:
