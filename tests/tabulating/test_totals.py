@@ -50,3 +50,14 @@ def test_a_table_says_why_totals_are_not_used():
     bins = {"x": [0, 3, 7], "z": [0, 3, 5]}
     assert "more than two columns" in vdp.table(release, "x", "z", "y", bins=bins).header["totals"]
     assert "means in cells" in vdp.table(release, "y", values="x").header["totals"]
+
+
+def test_edges_between_nodes_are_left_to_the_records():
+    """What undoes the noise in a sharp edge varies far more than in the nodes beside it: errors would be too small."""
+    schema = schema_of({"age": 81, "y": 2})
+    mech = vdp.Mechanism(schema, noise={("age", "y"): Window(4.9, window={"age": 40})})
+    rng = np.random.default_rng(6)
+    content = {"age": rng.integers(0, 81, 2000).astype(float), "y": rng.integers(0, 2, 2000).astype(float)}
+    release = released(mech, content, rng, law=law_of(mech, 0.5))
+    assert "not used: edges" in vdp.table(release, "age", "y", bins={"age": [0, 31, 80]}).header["totals"]
+    assert vdp.table(release, "y").header["totals"] == "used"

@@ -43,11 +43,27 @@ def with_totals(
     if len(names) == 1:
         added, cov = totals.of((names[0],), each[0])
         at = np.array([0, 1, 1, 2, 2, 2])
-        return Moments(found.t + added[at], cov[np.ix_(at, at)])
+        means = _means(totals, (names[0],), each[0], found.t[[0, 1, 3]] + added)
+        return Moments(means[at], cov[np.ix_(at, at)])
     x, y = each
     powers = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))
-    added, cov = totals.of((names[0], names[1]), np.stack([np.multiply.outer(x[j], y[k]) for j, k in powers]))
-    return Moments(found.t + added, cov)
+    values = np.stack([np.multiply.outer(x[j], y[k]) for j, k in powers])
+    added, cov = totals.of((names[0], names[1]), values)
+    return Moments(_means(totals, (names[0], names[1]), values, found.t + added), cov)
+
+
+def _means(totals: CalibratedMeans, names: tuple[str, ...], values: Array, otherwise: Array) -> Array:
+    """Return calibrated means by the inverse that their covariance is of; of rounded columns those that are known."""
+    own = totals.calibration
+    if any(own.features.laws[name].lattice.merged > 1 for name in names):
+        return otherwise
+    if names in own.counts:
+        share = own.shares(names)
+    elif names[::-1] in own.counts:
+        share = own.shares(names[::-1]).T
+    else:
+        return otherwise
+    return np.asarray((values * share).reshape(len(values), -1).sum(axis=1))
 
 
 def curve_with_totals(totals: CalibratedMeans | str, name: str, declared: Any, tau: float) -> Curve | None:

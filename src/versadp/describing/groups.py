@@ -65,7 +65,7 @@ class GroupedDescription(Mapping[Any, "dict[str, Figures]"]):
             axis.name,
             counts.level,
             counts.records,
-            counts.header,
+            counts.header | _of_totals(counts.header),
             notes,
         )
         self._levels = axis.levels
@@ -155,6 +155,11 @@ class GroupTable(StatisticsTable):
 
         frame = pd.DataFrame(list(self))
         return frame.set_index(list(frame.columns[:3]))
+
+
+def _of_totals(header: Mapping[str, str]) -> dict[str, str]:
+    """Return what a description by groups says of totals: figures in groups are by the records alone."""
+    return {"totals": "used for counts of groups and of levels in them"} if header.get("totals") == "used" else {}
 
 
 def describe_groups(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from versadp.tabulating.contraction import Means
     from versadp.tabulating.layout import Layout
 
+ROUNDING = 1e-9  # shares that differ by less are the same
 MOST_CELLS = 400  # whose covariance is calibrated: 20,000 records times 400 cells are 64 MB
 
 
@@ -29,7 +30,10 @@ def with_totals(means: Means, totals: CalibratedMeans | str, layout: Layout) -> 
     why = totals if isinstance(totals, str) else _refused(totals, layout)
     if why or isinstance(totals, str):
         return means, {"totals": f"not used: {why}"}
-    shares = [_on_points(totals, layout, axis) for axis in layout.axes]
+    found = [_on_points(totals, layout, axis) for axis in layout.axes]
+    shares = [share for share in found if share is not None]
+    if len(shares) < len(found):
+        return means, {"totals": "not used: edges lie between the values to which totals round"}
     values = shares[0].T
     if len(shares) == 2:
         values = np.einsum("ja,kb->abjk", *shares).reshape(-1, len(shares[0]), len(shares[1]))
@@ -52,11 +56,15 @@ def _refused(totals: CalibratedMeans, layout: Layout) -> str:
     return ""
 
 
-def _on_points(totals: CalibratedMeans, layout: Layout, axis: Axis) -> Array:
-    """Return the share of each lattice point that is in each level, (points, levels)."""
+def _on_points(totals: CalibratedMeans, layout: Layout, axis: Axis) -> Array | None:
+    """Return the share of each node of the totals in each level, (points, levels); None if levels bend in between."""
     law = totals.calibration.features.laws[axis.name]
     lattice = layout.lattice(axis.name)
     assert lattice is not None
     share, _ = on_lattice(axis, lattice, layout.rows, sharp=layout.sharp)
+    points = np.arange(law.lattice.last + 1)
     nodes = np.minimum(law.lattice.merged * np.arange(law.lattice.points), law.lattice.last)
+    for column in share[:-1].T:
+        if np.abs(np.interp(points, nodes, column[nodes]) - column).max() > ROUNDING:
+            return None  # what undoes the noise in levels varies more than what undoes it in their nodes
     return np.concatenate([share[nodes], share[-1:][: law.size - law.lattice.points]])
