@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from versadp.errors import ParameterError
+from versadp.errors import ParameterError, near
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from versadp.errors import VersadpError
@@ -150,6 +151,62 @@ def whole(
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < low:
         raise error(f"{name} must be a whole number of at least {low}, not {value!r}", hint=hint)
     return int(value)
+
+
+def choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """Return a text that is one of some, or raise with the nearest.
+
+    Examples
+    --------
+    >>> choice("kind", "wald", ("wald", "score"))
+    'wald'
+    >>> choice("kind", ["wald"], ("wald", "score"))
+    Traceback (most recent call last):
+    versadp.errors.ParameterError: kind must be one of wald, score, not a list
+      hint: give one of them as text
+    """
+    every = tuple(known)
+    if not isinstance(value, str):
+        raise ParameterError(
+            f"{name} must be one of {', '.join(every)}, not a {type(value).__name__}", hint="give one of them as text"
+        )
+    if value not in every:
+        raise ParameterError(f"there is no {name} {value!r}", hint=near(value, every))
+    return value
+
+
+def names(name: str, value: Any) -> list[str]:
+    """Return names of columns as a list: of a list, a tuple, an index or an array of text.
+
+    Examples
+    --------
+    >>> names("columns", ("age", "income"))
+    ['age', 'income']
+    """
+    try:
+        found = [None] if isinstance(value, str) else list(value)
+    except TypeError:
+        found = [None]
+    if not all(isinstance(each, str) for each in found):
+        raise ParameterError(f"{name} must be a list of names", hint=f'e.g. {name}=["age", "income"]')
+    return list(map(str, found))
+
+
+def random_state(value: Any) -> np.random.Generator:
+    """Return a generator from a seed, a generator, or None.
+
+    Examples
+    --------
+    >>> int(random_state(1).integers(10)) == int(random_state(1).integers(10))
+    True
+    """
+    try:
+        return np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"random_state must be a whole number of at least 0 or a Generator, not a {type(value).__name__}",
+            hint="e.g. random_state=0",
+        ) from None
 
 
 def is_encodable(value: str) -> bool:

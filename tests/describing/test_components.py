@@ -80,8 +80,8 @@ def test_a_matrix_that_is_not_positive_definite_is_told_and_mended():
 
 def test_what_has_no_components_is_refused(people):
     found = described(people[:500], epsilon=1.0)
-    with pytest.raises(ParameterError, match="no components"):
-        found.principal_components(of="data")
+    with pytest.raises(ParameterError, match="correlation, covariance"):
+        found.principal_components(of=["data"])
     with pytest.raises(EstimationError, match="no estimate"):
         positive(NamedArray([[1.0, np.nan], [np.nan, 1.0]], ("a", "b")))
     with pytest.raises(EstimationError, match="common factors"):

@@ -104,6 +104,7 @@ def describe(
     from scipy.special import ndtri
 
     schema = opened.mechanism.schema.columns
+    columns = None if columns is None else inputs.names("columns", columns)
     for name in columns or ():
         if name not in schema:
             raise NoSuchName(f"there is no column {name!r}", hint=near(name, schema))

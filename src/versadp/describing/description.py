@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from versadp import inputs
 from versadp.describing.column import draw
 from versadp.describing.components import components_of, factors_of
 from versadp.describing.layout import MOST_CORRELATED
 from versadp.describing.statistics import as_date
-from versadp.errors import NoSuchName, ParameterError, near
+from versadp.errors import NoSuchName, near
 from versadp.inference.arrays import NamedArray
 from versadp.inference.coefficient_table import CoefTable
 from versadp.inference.styles import as_style
@@ -178,9 +179,8 @@ class Description(Mapping[str, "ColumnDescription"]):
         >>> described.principal_components().vectors.columns
         ('PC1', 'PC2', 'PC3')
         """
-        if of not in {"correlation", "covariance"}:
-            raise ParameterError(f"there are no components of {of!r}", hint='of="correlation" or of="covariance"')
-        return components_of(self.correlations if of == "correlation" else self.covariance)
+        chosen = inputs.choice("of", of, ("correlation", "covariance"))
+        return components_of(self.correlations if chosen == "correlation" else self.covariance)
 
     def factor_loadings(self, factors: int) -> NamedArray:
         """Return the loadings of common factors by principal axes, unrotated, from the corrected correlations.
@@ -194,6 +194,7 @@ class Description(Mapping[str, "ColumnDescription"]):
 
     def correlation(self, one: str, other: str) -> Estimate:
         """Return the correlation of two columns with its interval."""
+        inputs.names("columns", [one, other])
         found = self._pairs.get((one, other)) or self._pairs.get((other, one))
         if found is None and self._no_correlations:
             raise NoSuchName(self._no_correlations, hint=f"describe(release, columns=[{one!r}, {other!r}])")

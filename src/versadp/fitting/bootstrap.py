@@ -7,7 +7,6 @@ record, and every replication goes through the same `fit`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,11 @@ from versadp.errors import EstimationError
 from versadp.fitting.design_covariance import refuse_people
 from versadp.fitting.fit import fit
 from versadp.inference.checks import check_level
-from versadp.release.release import load
+from versadp.release.release import as_release
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from versadp.release.release import Release
@@ -74,7 +75,7 @@ def bootstrap(
     (10, 1)
     """
     reps, random_state = inputs.whole("reps", reps, 2), inputs.whole("random_state", random_state, 0)
-    opened = load(release) if isinstance(release, str | Path) else release
+    opened = as_release(release)
     refuse_people(opened, "a bootstrap over rows")
     n = len(opened)
     rng = np.random.default_rng([random_state, 0xB007])  # no stream that a user may have drawn data from

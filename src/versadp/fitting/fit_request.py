@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from versadp import inputs
-from versadp.errors import ParameterError, near
+from versadp.errors import ParameterError
 from versadp.fitting.methods import METHODS
 from versadp.fitting.weights import vector
 from versadp.losses import as_loss
@@ -66,8 +66,7 @@ class FitRequest:
         opened = as_release(release)
         draws = inputs.whole("draws", given.pop("draws"), 1)
         seed = inputs.whole("random_state", given.pop("random_state"), 0)
-        if method not in METHODS:
-            raise ParameterError(f"there is no method {method!r}", hint=near(method, METHODS))
+        inputs.choice("method", method, METHODS)
         begin = None if start is None else vector("start", start)
         extension, weights, engine = (given.pop(name) for name in ("extension", "weights", "engine"))
         minimised = as_loss(loss)

@@ -155,6 +155,10 @@ def _of_records(request: Request) -> Problem:
 def _shares(request: Request) -> Problem:
     """Return the problem of the shares of a category's levels."""
     schema, name, loss = request.schema, request.loss.of, request.loss
+    if not isinstance(name, str):
+        raise ParameterError(
+            f"shares are of the levels of one category, not of a {type(name).__name__}", hint='e.g. Share("region")'
+        )
     column = schema.columns.get(name)
     if isinstance(column, Categorical):
         found: Any = column.levels

@@ -256,7 +256,7 @@ def read_cov_type(cov_type: Any, groups: Any = None) -> str:
             hint='"robust" is the sandwich of the corrected scores, HC1 where nothing is noisy; cov_type="cluster", '
             'groups="school" is for clusters',
         )
-    if named not in COV_TYPES:
+    if not isinstance(named, str) or named not in COV_TYPES:
         raise ParameterError(f"there is no cov_type {cov_type!r}", hint=near(cov_type, (*COV_TYPES, *SAME_COV_TYPES)))
     if groups is not None and named == "robust":
         return "cluster"

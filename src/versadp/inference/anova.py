@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
+from versadp import inputs
 from versadp.display.tables import render
 from versadp.errors import EstimationError, NoSuchName, ParameterError, near
 from versadp.inference.chi_square import FTest, WaldTest
@@ -110,8 +111,7 @@ def anova_table(
     kind = TYPES.get(str(typ).upper())
     if kind is None or isinstance(typ, bool | float):
         raise ParameterError(f"there is no ANOVA of type {typ!r}", hint="use typ=2 (default) or typ=3")
-    if test not in TESTS:
-        raise ParameterError(f"there is no test {test!r} of terms", hint='use test="chi2" or test="F"')
+    inputs.choice("test", test, TESTS)
     tested = {factors: rows for factors, rows in terms.items() if factors != (INTERCEPT,)}
     if not tested:
         raise EstimationError("an ANOVA needs a term beside the intercept", hint='e.g. "y ~ age + C(region)"')

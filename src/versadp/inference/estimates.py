@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from versadp import inputs
-from versadp.errors import EstimationError, ParameterError, near
+from versadp.errors import EstimationError, ParameterError
 from versadp.estimation import Outcome, ScoreSet
 from versadp.estimation.thresholds import SEEN
 from versadp.inference.arrays import Estimated, NamedArray
@@ -263,8 +263,7 @@ class Estimates:
         if alpha is not None:
             level = 1 - inputs.number("alpha", alpha, 0, 1, open_low=True, open_high=True)
         self.need_estimate()
-        if kind not in KINDS:
-            raise ParameterError(f"there is no kind of interval {kind!r}", hint=near(kind, KINDS))
+        inputs.choice("kind of interval", kind, KINDS)
         if kind == "auto":
             kind = self._kind
         if kind == "wald" and not self.converged:

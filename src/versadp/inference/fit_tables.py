@@ -177,7 +177,8 @@ def summary_col(
 
 def _columns(results: Any, names: Sequence[str] | None) -> tuple[list[Results], list[str]]:
     """Return the fits and the headings of their columns, checked."""
-    fits: list[Any] = [results] if isinstance(results, Estimates) else list(results)
+    several = results if isinstance(results, list | tuple) else [results]
+    fits: list[Any] = list(several)
     if not fits or not all(isinstance(fit, Estimates) for fit in fits):
         raise ParameterError("summary_col needs a list of results of fits", hint=_CALL)
     heads = [f"({k + 1})" for k in range(len(fits))] if names is None else list(map(str, names))

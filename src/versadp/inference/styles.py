@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from versadp.errors import ParameterError, near
+from versadp import inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,9 +30,7 @@ def as_style(name: str) -> Style:
     | :--- | ---: |
     | x | 2 |
     """
-    if name not in STYLES:
-        raise ParameterError(f"there is no style {name!r}", hint=near(name, STYLES))
-    return STYLES[name]
+    return STYLES[inputs.choice("style", name, STYLES)]
 
 
 def text(title: str, facts: Facts, rows: Rows | None, notes: Sequence[str]) -> str:

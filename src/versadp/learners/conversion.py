@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from versadp import inputs
 from versadp.errors import DataError, ParameterError
 from versadp.fitting.source import is_number
 from versadp.learners.order_check import refuse_another_order, refuse_response_in
@@ -90,6 +91,7 @@ def read_given(
     columns : sequence of str, optional
         The columns of X that enter the model; all by default.
     """
+    columns = None if columns is None else inputs.names("columns", columns)
     if isinstance(y, str):
         response, y = y, None
     if isinstance(X, str | Path):

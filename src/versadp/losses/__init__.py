@@ -107,7 +107,7 @@ def as_loss(loss: Any) -> IndexLoss | RecordLoss | Multinomial:
     """
     if isinstance(loss, IndexLoss | RecordLoss | Multinomial):
         return loss
-    if loss == Multinomial.name:  # not a loss of one index, as those of the registry
+    if isinstance(loss, str) and loss == Multinomial.name:  # not a loss of one index, as those of the registry
         return Multinomial()
     if isinstance(loss, str) and loss in REGISTRY:
         return REGISTRY[loss]()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from versadp import inputs
 from versadp.errors import ParameterError
 from versadp.noise import Points, product
 from versadp.noise.points import check_count
@@ -49,6 +50,7 @@ def signed_sample(
 
 
 def _wanted(columns: list[str] | None, known: list[str]) -> list[str]:
+    columns = None if columns is None else inputs.names("columns", columns)
     unknown = [name for name in columns or () if name not in known]
     if unknown:
         raise ParameterError(f"there is no column {unknown[0]!r}", hint=f"the release has {', '.join(known)}")

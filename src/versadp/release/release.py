@@ -326,7 +326,7 @@ class Release:
         random_state : int, Generator or None
             Source of the draws; an analyst's draws need not be secret.
         """
-        table, rng = self._table(), np.random.default_rng(random_state)
+        table, rng = self._table(), inputs.random_state(random_state)
         drawn = {block.columns: block.second(_values(table, block), rng) for block in self.mechanism.blocks}
         again = {
             name: values
@@ -386,7 +386,7 @@ class Release:
         """
         how = How(inputs.whole("draws", draws, 1), as_extension(extension))
         table = self._table()
-        rng = np.random.default_rng(random_state)
+        rng = inputs.random_state(random_state)
         sample = signed_sample(table, self.mechanism, how=how, columns=columns, rng=rng)
         frame = build_frame(sample.columns, table.kind)
         return (frame, sample.weight, sample.record) if return_record else (frame, sample.weight)

@@ -126,6 +126,7 @@ def prepare(
         raise ParameterError(
             f"a table has one to {MOST_COLUMNS} columns, not {len(columns)}", hint="ask for several tables"
         )
+    columns = [each for column in columns for each in inputs.names("columns", [column])]
     check_columns(release, columns)
     public = [name for name in columns if name in release.mechanism.schema.public and name not in bins]
     return read_axes(release, columns, bins, distinct_values(release, public, engine), missing=missing)
