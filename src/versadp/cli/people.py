@@ -19,7 +19,7 @@ from versadp.cli.options import edition_option, engine_option, release_folder
     help="The file: .parquet or .csv; a description is written beside it.",
 )
 @click.option("--rows", type=click.IntRange(1), help="How many rows. Default: as many as records, at most a million.")
-@click.option("--replicates", type=click.IntRange(0), default=40, show_default=True, help="Replicate weights.")
+@click.option("--replicates", type=click.IntRange(0), default=0, show_default=True, help="Replicate weights, e.g. 40.")
 @click.option("--copies", type=click.IntRange(1), default=1, show_default=True, help="How often each row stands.")
 @click.option("--column", multiple=True, help="Have this column only; several may be given. Default: all.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
@@ -36,7 +36,7 @@ def people(
     edition: int | None,
     engine: str,
 ) -> None:
-    """Write a table of made-up people whose law is that of the release in DIR, with replicate weights."""
+    """Write a table of made-up people whose law is that of the release in DIR."""
     made = vdp.load(folder, edition).people(
         rows, replicates=replicates, copies=copies, columns=column or None, random_state=seed, engine=engine
     )

@@ -31,7 +31,8 @@ def describe_people(people: People) -> str:
             f"Standard errors: repeat an analysis with each of rep_1 to rep_{count} in place of weight; the root mean "
             "square distance of the answers from that with weight is its standard error. In simulations such intervals "
             "of 95% held the truth of means, spreads, shares and slopes in 85 to 98 of 100 releases, 93 on average. "
-            "They are not for cells beside a pile of equal values, or medians of whole numbers: 70 of 100 there."
+            "They are not for cells at the border of the data or beside a pile of equal values, or medians of whole "
+            "numbers: 70 to 80 of 100 there."
         )
         lines.append(
             'In R: survey::svrepdesign(data = d, weights = ~weight, repweights = "^rep_", type = "bootstrap", '
@@ -39,8 +40,8 @@ def describe_people(people: People) -> str:
         )
     else:
         lines.append(
-            "There are no replicate weights: standard errors that treat the rows as people are too small. With totals, "
-            "with very many columns, and where people have several rows there are never any."
+            "There are no replicate weights: standard errors that treat the rows as people are too small. Ask the "
+            "release itself for standard errors: vdp.fit, vdp.describe, vdp.table."
         )
     if people.copies > 1:
         lines.append(

@@ -93,7 +93,7 @@ class People:
         release: Release,
         rows: int | None = None,
         *,
-        replicates: int = 40,
+        replicates: int = 0,
         copies: int = 1,
         columns: Sequence[str] | None = None,
         random_state: int = 0,

@@ -395,7 +395,7 @@ class Release:
         self,
         rows: int | None = None,
         *,
-        replicates: int = 40,
+        replicates: int = 0,
         copies: int = 1,
         columns: Sequence[str] | None = None,
         random_state: int = 0,
@@ -411,9 +411,10 @@ class Release:
         rows : int, optional
             By default as many as there are records, at most a million.
         replicates : int
-            Replicate weights on the same rows, for standard errors; 0 for none. There are never any with totals, with
-            very many columns, and where people have several rows: whether they would cover was not measured
-            (`docs/guides/people.md`).
+            Replicate weights on the same rows, for standard errors, such as 40. By default there are none: in
+            simulations their 95% intervals held most truths in 85 to 98 of 100 releases, and some in 70
+            (`docs/guides/people.md`). There are never any with totals, with very many columns, and where people have
+            several rows.
         copies : int
             How often each row stands. With 2 none is unique, which is cosmetic.
         columns : sequence of str, optional
