@@ -132,3 +132,8 @@ def test_answers_by_the_records_alone_say_so():
     with pytest.raises(vdp.errors.EstimationError, match="cannot be updated"):
         result.update(release)
     assert "not used" in vdp.fit(release, loss=vdp.losses.Quantile("x", 0.5)).header["totals"]
+    with pytest.warns(vdp.errors.TotalsWarning, match="signed sample"):
+        release.augment(draws=1)
+    learner = vdp.LogisticRegression(mechanism=mech).fit(vdp.Release(release.frame, mech), "y")
+    with pytest.warns(vdp.errors.TotalsWarning, match="scores of learners"):
+        vdp.corrected_score(learner, release, "y", metric="neg_brier_score")

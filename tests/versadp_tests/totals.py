@@ -42,19 +42,6 @@ class Sheet:
         self.means, self.sd = np.bincount(at, noisy * sd**-2.0) / weight, weight**-0.5
 
 
-class WithSheet(Release):
-    """A release with a sheet of its own."""
-
-    def __init__(self, table, mechanism, sheet):
-        super().__init__(table, mechanism)
-        self.sheet = sheet
-
-    @property
-    def totals(self):
-        """The sheet."""
-        return self.sheet
-
-
 def released(mechanism, content, rng, *, law=None, public=None):
     """Return a release of lattice content, with totals beside it if there is a law for them.
 
@@ -80,7 +67,8 @@ def released(mechanism, content, rng, *, law=None, public=None):
     table = {name: pa.array(values) for name, values in released_columns(columns, shown, mechanism.schema).items()}
     law = law or getattr(mechanism, "totals", None)
     bare = mechanism.without_totals() if getattr(mechanism, "totals", None) else mechanism
-    return WithSheet(pa.table(table), bare, None if law is None else Sheet(mechanism, law, content, rng))
+    sheets = None if law is None else [Sheet(mechanism, law, content, rng)]
+    return Release(pa.table(table), bare, totals=sheets)
 
 
 def law_of(mechanism, mu):

@@ -87,9 +87,9 @@ def calibration_of(release: Release) -> Calibration | str:
 
 
 def _calibration(release: Release) -> Calibration | str:
-    totals = getattr(release, "totals", None)
+    totals = release.totals
     if totals is None:
-        several = [each for each in getattr(release, "totals_by_batch", ()) if each is not None]
+        several = any(sheet is not None for sheet in release.totals_by_batch)
         return "this release has several batches, each with totals of its own" if several else ""
     declared = release.mechanism.schema.columns
     spaced = [name for name in totals.terms.functions if getattr(declared[name], "spacing", LINEAR) != LINEAR]

@@ -19,8 +19,9 @@ from versadp.fitting.design_covariance import with_design_covariance
 from versadp.fitting.estimate import estimate
 from versadp.fitting.models import make_problem
 from versadp.fitting.solver import SolverOptions
-from versadp.fitting.totals import has_totals, refused_by, warn_alone
+from versadp.fitting.totals import refused_by
 from versadp.fitting.update import Updater, state_of
+from versadp.release.totals.wording import has_totals, warn_alone
 from versadp.schema import Bounded
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from versadp.estimation.instruments import JointMoments
 from versadp.estimation.moments import evaluated
 from versadp.fitting.design_covariance import refuse_people
 from versadp.fitting.methods import forms_of
-from versadp.fitting.totals import warn_alone
+from versadp.release.totals.wording import warn_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ total is about, the records are fitted alone, and the summary says why.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,9 @@ from versadp.correction.pair_functions import PairFunctions
 from versadp.correction.records import Records
 from versadp.correction.uniform_points import uniform_points
 from versadp.correction.working_law import working_law
-from versadp.errors import TotalsWarning, find_stacklevel
 from versadp.estimation.sizes import MOST_LISTED, PART_ROWS, UNIFORM_POINTS
 from versadp.fitting.source import ReleaseSource
+from versadp.release.totals.wording import has_totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,12 +184,6 @@ def _refused(request: Request, reader: Reader) -> str:
     return ""
 
 
-def has_totals(release: Release) -> bool:
-    """Return True if a release, or one of its batches, has totals."""
-    several = getattr(release, "totals_by_batch", ())
-    return getattr(release, "totals", None) is not None or any(each is not None for each in several)
-
-
 def refused_by(release: Release, design: SampleDesign) -> str:
     """Return why a sample design cannot use the totals of a release; "" if it can, or there are none."""
     if not has_totals(release):
@@ -205,12 +198,6 @@ def refused_by(release: Release, design: SampleDesign) -> str:
 def note_alone(release: Release) -> dict[str, str]:
     """Return what the summary says of a fit by the records alone, where there are totals."""
     return {"totals": "not used: this method takes the records alone"} if has_totals(release) else {}
-
-
-def warn_alone(release: Release, what: str) -> None:
-    """Warn that an answer is by the records alone, if there are totals."""
-    if has_totals(release):
-        warnings.warn(f"totals not used: {what}", TotalsWarning, stacklevel=find_stacklevel())
 
 
 def calibrated(forms: tuple[Any, ...], problem: Problem) -> tuple[Any, ...]:

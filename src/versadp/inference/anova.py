@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Rows = tuple[int, ...]
     Row = dict[str, str | float]
 
-TYPES = {"2": 2, "II": 2, "3": 3, "III": 3}
+TYPES = {"2": 2, "II": 2, "3": 3, "III": 3}  # names that R and statsmodels give them
 TESTS = ("chi2", "F")
 INTERCEPT = "Intercept"
 

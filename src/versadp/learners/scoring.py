@@ -32,6 +32,7 @@ from versadp.learners.shared_points import chosen, shareable
 from versadp.release.frame import LOT_ROWS
 from versadp.release.path.table import build_frame
 from versadp.release.release import Release
+from versadp.release.totals.wording import warn_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +99,7 @@ def corrected_score(
     """
     known = _Declared.of(estimator, mechanism, response)
     given = read_given(X, y, known.mechanism, known.response)
+    warn_alone(given.release, "scores of learners are by the records alone")
     if metric is None:
         metric = "accuracy" if hasattr(estimator, "classes_") else "r2"
     seed = inputs.whole("random_state", 0 if random_state is None else random_state, 0)

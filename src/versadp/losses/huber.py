@@ -59,7 +59,7 @@ class Huber(IndexLoss):
 
     @property
     def corner(self) -> float:
-        """The |r| from which the loss is linear, in units of the response."""
+        """The ``|r|`` from which the loss is linear, in units of the response."""
         return self.k * (1.0 if self.scale is None else self.scale)
 
     @property

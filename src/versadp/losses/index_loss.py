@@ -73,7 +73,7 @@ class IndexLoss(ABC):
     natural : bool
         True if it is `A(u) - y u`, as the losses of generalised linear models with a canonical link.
     straight : float
-        Of a loss of the residual: the |u - y| from which it is linear; infinite if it never is. A public response
+        Of a loss of the residual: the ``|u - y|`` from which it is linear; infinite if it never is. A public response
         beyond that may have any value.
     quadratic : bool
         True if its first derivative is linear in u and y, as that of squared loss.

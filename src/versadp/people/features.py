@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from versadp.inputs import Array
     from versadp.people.axes import Axis
 
-DEGREE = (
-    4  # of products of two columns: of degree 2, corner cells of two columns are smoothed away (docs/guides/people.md)
-)
+DEGREE = 4  # of products of two columns: with degree 2 corner cells are smoothed away (docs/guides/people.md)
 ALONE = 6  # of powers of one number
 FURTHEST = 16  # degree of products that totals tell
 MOST = 400  # features: a Hessian of them takes a second

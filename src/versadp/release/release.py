@@ -18,6 +18,7 @@ from versadp.release.augment import signed_sample
 from versadp.release.frame import LOT_ROWS, Frame
 from versadp.release.path.order import KEPT, Order, in_order, order_of
 from versadp.release.path.table import Table, build_frame, read_table, released_columns
+from versadp.release.totals.wording import warn_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -384,6 +385,7 @@ class Release:
         >>> bool(abs((frame["age"] * weight).sum() / 20_000 - 41) < 3)
         True
         """
+        warn_alone(self, "a signed sample stands for the records alone")
         how = How(inputs.whole("draws", draws, 1), as_extension(extension))
         table = self._table()
         rng = inputs.random_state(random_state)

@@ -1,13 +1,16 @@
-"""Sentences about totals: in the privacy statement, in a plan, and in documents about a release."""
+"""Sentences about totals: in the privacy statement, in a plan, and where an answer does without them."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from versadp.display.numbers import brief
+from versadp.errors import TotalsWarning, find_stacklevel
 
 if TYPE_CHECKING:
     from versadp.release.mechanism import Mechanism
+    from versadp.release.release import Release
 
 FEW = 6  # columns that are named one by one
 
@@ -60,3 +63,14 @@ def totals_facts(mechanism: Mechanism) -> dict[str, str]:
     if law.scale[2]:
         facts["totals: noise of a count of two columns"] = f"±{brief(law.scale[2])}"
     return facts | {"totals: columns": ", ".join(law.columns)}
+
+
+def has_totals(release: Release) -> bool:
+    """Return True if a release, or one of its batches, has totals."""
+    return any(sheet is not None for sheet in release.totals_by_batch)
+
+
+def warn_alone(release: Release, what: str) -> None:
+    """Warn that an answer is by the records alone, if there are totals."""
+    if has_totals(release):
+        warnings.warn(f"totals not used: {what}", TotalsWarning, stacklevel=find_stacklevel())
