@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from versadp.correction import CustomModel
-from versadp.estimation import descend, diagnose, influence_scale
+from versadp.estimation import Diagnosis, Fit, Outcome, descend, diagnose, influence_scale
 from versadp.estimation.sizes import SAMPLE_ROWS
 from versadp.fitting.approximate import Candidate, Pilot, approximate, check_size, projected
 from versadp.fitting.basis import in_basis
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from versadp.correction import Records
-    from versadp.estimation import Diagnosis, Fit
     from versadp.fitting.problem import Problem
     from versadp.fitting.solver import SolverOptions
     from versadp.inputs import Array
@@ -81,10 +80,14 @@ def _solved(
         for approximated, start in _attempts(problem, options, begin, pilot, ladder=ladder):
             members = Members.of(approximated, options, sample)
             found = members.solve(start)
+            if left := members.left_series(found):
+                found = Fit.failed(found.theta, Outcome.DIVERGED, found.n)
             if found.converged:
                 members, found = with_controls(members, found)
                 break
         diagnosis = diagnose(found, members.diagnostics(start, pilot.line))
+        if left and diagnosis.fit.converged:  # a weak coefficient may lead out of the series; here all are strong
+            diagnosis = Diagnosis(found, diagnosis.diagnostics)
         if diagnosis.fit.converged or members.problem.blurs is None:
             break
     return members, found, diagnosis

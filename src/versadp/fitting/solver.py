@@ -16,7 +16,6 @@ from versadp.estimation import (
     Diagnostics,
     Family,
     Fit,
-    Outcome,
     Question,
     efficient,
     invert,
@@ -117,9 +116,11 @@ class Members:
             again = self._rehearsal() if steady and rows < STEADY_FROM else None
             return efficient(self.family, self.small, theta, problem.groups, rehearsal=again)
         found = self.solve_single(theta)
-        if found.converged and not serves(problem, self.sample, found.theta):
-            found = Fit.failed(found.theta, Outcome.DIVERGED, rows)
         return replace(found, cov=problem.approximation.widened(found.cov))
+
+    def left_series(self, found: Fit) -> bool:
+        """Tell whether an estimate lies where the series of the loss is no longer near it."""
+        return found.converged and not self.are_several and not serves(self.problem, self.sample, found.theta)
 
     def solve_single(self, theta: Array) -> Fit:
         """Solve one member's equation: of many records on a random part first, then a step or two on all."""
