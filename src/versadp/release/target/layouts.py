@@ -142,29 +142,30 @@ def layout_cost(mechanism: Mechanism, spread: float = TYPICAL) -> float:
     >>> [round(layout_cost(calibrate(schema, epsilon=4, groups=g)), 2) for g in ([schema.private], schema.private)]
     [2.41, 4.01]
     """
-    state: dict[str, tuple[WindowBlock, float, float, float, float]] = {}
+    state: dict[str, tuple[WindowBlock, float, float, float, float, float]] = {}
     mean: dict[str, float] = {}
     for block in mechanism.blocks:
         assert isinstance(block, WindowBlock)
         if not block.kept:
             return math.inf
         costs, noise = block.decoders(spread), (EVEN / spread) ** 2
+        one, two = (block.part(block.columns[:count]).complete_rate for count in (1, 2))
         for name, factor in block.inflation().items():  # of a number that is evenly spread: data, and the noise
-            data = 1 / (block.keep * block.part((name,)).complete_rate)
+            data = 1 / (block.keep * one)
             mean[name] = data + noise * (factor - data) if name in costs else factor
         for name in block.columns:
             kept, drawn = _moments(block, name, spread)
             second = costs[name].second / (0.8 * spread**4) if name in costs else 0.0
             slope = costs[name].slope ** 2 if name in costs else mean[name]
-            state[name] = (block, kept, drawn, second, slope)
-    steep, seconds = [], [math.log(second) for _, _, _, second, _ in state.values() if second]
-    for name, (block, kept, drawn, _, public) in state.items():
+            state[name] = (block, kept, drawn, second, slope, two)
+    steep, seconds = [], [math.log(second) for _, _, _, second, _, _ in state.values() if second]
+    for name, (block, kept, drawn, _, public, both) in state.items():
         slopes = [math.log(public)] if mechanism.schema.public or len(state) == 1 else []
-        for other, (beside, its_kept, its_drawn, _, _) in state.items():
+        for other, (beside, its_kept, its_drawn, *_) in state.items():
             if other == name:
                 continue
             k = block.keep
-            joint = (k * kept * its_kept + (1 - k) * drawn * its_drawn) / k**2 / block.part((name, other)).complete_rate
+            joint = (k * kept * its_kept + (1 - k) * drawn * its_drawn) / k**2 / both
             slopes.append(math.log(joint if beside is block else mean[name] * mean[other]))
         steep.append(sum(slopes) / len(slopes))
     families = [each for each in (list(map(math.log, mean.values())), seconds, steep) if each]
