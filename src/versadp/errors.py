@@ -108,7 +108,7 @@ class MissingExtraError(VersadpError, ImportError):
 
 
 class UnavailableError(VersadpError, AttributeError):
-    """What other libraries have under this name cannot be had from a release; the message says why."""
+    """A result that other libraries have and a release cannot give; the message says why."""
 
     __str__ = VersadpError.__str__
 

@@ -68,7 +68,7 @@ class UniformScores:
 
 @dataclass(frozen=True, eq=False)
 class Controls:
-    """What totals take off each record's score, and what they bring along.
+    """Control variates of totals: the part taken off each record's score, and the part added to the mean.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Calibrated(Form):
 
     @property
     def evaluator(self) -> str:  # type: ignore[override] # as above
-        """How scores are evaluated."""
+        """Evaluation of scores."""
         return str(self.form.evaluator)
 
     def prepare(self, records: Records, rng: np.random.Generator) -> tuple[Any, Array | None]:

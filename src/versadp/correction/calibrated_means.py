@@ -36,7 +36,7 @@ _KNOWN: WeakKeyDictionary[Any, CalibratedMeans] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class CalibratedMeans:
-    """What totals say of means of functions of one or two columns.
+    """Means of functions of one or two columns, calibrated to totals.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class Uniform:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What noisy totals say beyond the records of a release.
+    """Difference of noisy totals from the records' own estimates, weighted by the gain.
 
     Attributes
     ----------

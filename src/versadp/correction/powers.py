@@ -160,7 +160,7 @@ class IndexPowers:
 
     @once
     def coins(self) -> tuple[Array, Array, NDArray[np.int64]]:
-        """What products e e' need beside those of corrected columns: in a block, more in a source; and the sources."""
+        """Products e e' beside those of corrected columns, per block and more per source; and the sources."""
         size, at = self.units.dim, 0
         one, own, source = np.empty(size), np.zeros(size), np.arange(size)
         for each in self.blocks:

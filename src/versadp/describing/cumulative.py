@@ -79,7 +79,7 @@ class Cumulative:
 
     @property
     def room(self) -> float:
-        """How far from a quantile of what is inverted the column's own may lie."""
+        """Largest distance of the column's quantile from that of the distribution that is inverted."""
         if self.ramp is not None:
             return self.ramp.width / 2
         if self.cells is None or self.is_single:
@@ -203,7 +203,7 @@ class Cumulative:
 
 @dataclass(frozen=True)
 class Ramp:
-    """What undoes the noise of a window in ramps.
+    """Inverse of a window's noise for ramps.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ def cumulative(block: Block, column: str, declared: Column, counts: Array) -> Cu
 
 
 def _in_cells(block: Block, column: str, declared: Column, counts: Array) -> Cumulative | None:
-    """Return the distribution function of a column by how likely its outputs are; None where nobody knows."""
+    """Return the distribution function of a column by how likely its outputs are; None where that is not known."""
     bins = block.bins(column)
     assert bins is not None
     private = hides_missing(block, column, declared)

@@ -154,7 +154,7 @@ class SubsetBlock(WindowBlock):
         return Subset(self.epsilon, self.given, cells, window)
 
     def chance(self, columns: int) -> float:
-        """Return the probability that a record gives so many columns."""
+        """Return the probability that a record gives certain columns, by their number."""
         if columns > self.given:
             return 0.0
         return math.comb(self.among - columns, self.given - columns) / math.comb(self.among, self.given)

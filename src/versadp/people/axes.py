@@ -107,7 +107,7 @@ class Axis:
 
     @property
     def gap(self) -> float:
-        """How far apart points are, in units of the column; 0 where they are all values that there are."""
+        """Distance of neighbouring points, in units of the column; 0 where they are all values that there are."""
         if not self.ordered or self.known < 2:
             return 0.0
         gap = float(np.diff(self.points[: self.known]).max())
@@ -161,12 +161,12 @@ class Axis:
 
     @property
     def kept(self) -> Boxes:
-        """What each code tells of a kept record."""
+        """Likelihood of each code for a kept record, as boxes of points."""
         return self._coded[1]
 
     @property
     def redrawn(self) -> Boxes:
-        """What each code tells of a redrawn record."""
+        """Likelihood of each code for a redrawn record, as boxes of points."""
         return self._coded[2]
 
     def code(self, values: Array | pa.Array) -> Whole:
@@ -194,7 +194,7 @@ def _boxes(low: Whole, high: Whole, weight: Array | float) -> Boxes:
 
 
 def make_axis(name: str, declared: Column, lattice: Lattice | None, most: int, levels: tuple[Any, ...] = ()) -> Axis:
-    """Return a column with at most so many points, those of missing values apart.
+    """Return a column with at most `most` points, those of missing values apart.
 
     Examples
     --------

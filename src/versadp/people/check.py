@@ -1,4 +1,4 @@
-"""What a table of made-up people says beside what the release says, corrected.
+"""Answers of a table of made-up people beside the release's own, corrected.
 
 The law of the table is smooth: it has the one- and two-way associations of the release, and of what three columns do
 together as much as the likelihood shows. Both answers come from the same records, so that a distance of more than a

@@ -1,4 +1,4 @@
-"""What a table of made-up people is, in words that stand beside the file."""
+"""Description of a table of made-up people, which stands beside the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely joint outputs are under a law, and the EM step: by sums over sliding windows.
+"""Likelihood of joint outputs under a law, and the EM step: by sums over sliding windows.
 
 Per block with the coin κ, and over blocks by products,
 

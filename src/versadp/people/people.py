@@ -165,7 +165,7 @@ class People:
 
     @property
     def description(self) -> str:
-        """What the table is, what it can be used for, and what it does not tell."""
+        """Description of the table: its law, its uses, and their limits."""
         return describe_people(self)
 
     def save(self, path: str | Path) -> None:

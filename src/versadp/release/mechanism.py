@@ -156,7 +156,7 @@ class Mechanism:
 
     @cached_property
     def totals_features(self) -> Features:
-        """What the totals are of, or could be."""
+        """Features of the totals, or of those that could be."""
         names = None if self._totals is None else self._totals.columns
         return features_of(self._blocks, self._schema, names)
 

@@ -33,7 +33,7 @@ LOST = 10.0  # times the standard error of raw data: a hundred times the records
 
 
 def wide_ranges(mechanism: Mechanism) -> list[str]:
-    """Return advice about numbers declared over so many powers of ten that noise in logarithms may serve them.
+    """Return advice about numbers whose declared range spans powers of ten, which noise in logarithms may serve.
 
     Examples
     --------

@@ -64,13 +64,13 @@ class Layout:
 
     @property
     def needed(self) -> float:
-        """What other layouts must cost more than, for this one to be taken."""
+        """Cost that other layouts must exceed for this one to be taken."""
         return self.cost * (SUBSET_GAIN if isinstance(self.groups, Given) else 1.0)
 
 
 @dataclass(frozen=True)
 class Given:
-    """All columns in one window, of which each record gives so many, drawn at random: in the place of groups."""
+    """All columns in one window, of which each record gives `count`, drawn at random: in the place of groups."""
 
     columns: tuple[str, ...]
     count: int
@@ -98,12 +98,27 @@ def layouts(schema: Schema, unit: str, columns_per_term: int | None = None) -> d
     names = schema.private
     out: dict[str, Any] = {JOINT: [names]} if len(names) > 1 else {}
     out[EACH] = list(names)
-    some = columns_per_term
-    if some and unit != "attribute" and not any(schema.columns[name].nullable for name in names):  # type: ignore[union-attr] # private ones have it
-        for count in (some, *(some + more for more in MORE_GIVEN)):
-            if count < len(names) <= MOST_COLUMNS:
-                out[f"{count} columns per record"] = Given(names, count)
+    if columns_per_term and unit != "attribute":
+        out |= _subsets(schema, columns_per_term)
     burden = {name: _burden(schema.columns[name]) for name in names}
+    grouped = _grouped(schema, burden)
+    if unit != "attribute":  # an attribute's windows have all of epsilon each
+        return out | {name: {g: sum(burden[n] for n in g) for g in groups} for name, groups in grouped.items()}
+    return out | grouped
+
+
+def _subsets(schema: Schema, columns_per_term: int) -> dict[str, Given]:
+    """Return layouts in which each record gives some of the columns; none if a column may be missing."""
+    names = schema.private
+    if len(names) > MOST_COLUMNS or any(schema.columns[name].nullable for name in names):  # type: ignore[union-attr] # private ones have it
+        return {}
+    counts = (columns_per_term + more for more in (0, *MORE_GIVEN))
+    return {f"{count} columns per record": Given(names, count) for count in counts if count < len(names)}
+
+
+def _grouped(schema: Schema, burden: dict[str, float]) -> dict[str, list[tuple[str, ...]]]:
+    """Return numbers and categories apart, and columns dealt out to few windows of equal burden."""
+    names, out = schema.private, {}
     kinds = [tuple(n for n in names if (n in schema.categorical) is flag) for flag in (False, True)]
     if all(kinds) and len(names) > 2:
         out[APART] = kinds
@@ -113,9 +128,6 @@ def layouts(schema: Schema, unit: str, columns_per_term: int | None = None) -> d
             for name in sorted(names, key=lambda n: -burden[n]):
                 min(groups, key=lambda g: sum(burden[n] for n in g)).append(name)
             out[f"{count} windows"] = [tuple(n for n in names if n in group) for group in groups]
-    if unit != "attribute":  # an attribute's windows have all of epsilon each
-        for name in [name for name, group in out.items() if name not in (JOINT, EACH) and not isinstance(group, Given)]:
-            out[name] = {group: sum(burden[n] for n in group) for group in out[name]}
     return out
 
 

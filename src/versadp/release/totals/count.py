@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Seen(NamedTuple):
-    """What some records show in one column."""
+    """Cells and whole-number positions of some records in one column."""
 
     column: TotalsColumn
     one_way: Whole  # cell in sheet A

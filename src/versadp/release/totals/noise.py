@@ -77,7 +77,7 @@ def whole_scales(mechanism: Mechanism) -> NDArray[np.float64]:
 
 
 def totals_privacy(mechanism: Mechanism, unit: str, rows: int = 1) -> PrivacyProfile:
-    """Return what the totals give away of a record or one attribute, or of a person with so many rows."""
+    """Return the guarantee of the totals for a record, for one attribute, or for a person with `rows` rows."""
     law = mechanism.totals
     assert law is not None
     categories = [column.category for column in mechanism.totals_features.columns]

@@ -68,7 +68,7 @@ class Totals:
 
     @cached_property
     def features(self) -> Features:
-        """What is summed."""
+        """Features that are summed."""
         return features_of(self.mechanism.blocks, self.mechanism.schema, self.law.columns)
 
     @property
