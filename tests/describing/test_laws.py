@@ -125,3 +125,11 @@ def test_missing_values_leave_quantiles_of_the_others():
     found = vdp.describe(mechanism.release(pa.table({"x": pa.array(x, from_pandas=True)}), insecure_seed=1))["x"]
     assert found.quantiles[0.5].low < 45 < found.quantiles[0.5].high < 60
     assert found.histogram.share.sum() == pytest.approx(1)
+
+
+def test_a_histogram_of_a_column_of_small_numbers_does_not_overflow():
+    x = np.linspace(0, 1, 500) ** 2
+    schema = vdp.Schema({"x": vdp.Bounded(0, 1)})
+    release = vdp.calibrate(schema, epsilon=4).release(pa.table({"x": x}))
+    found = vdp.describe(release)["x"].histogram
+    assert abs(found.share.sum() - 1) < 1e-9

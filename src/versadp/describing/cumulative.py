@@ -219,7 +219,11 @@ class Ramp:
     def psi(self, t: Array, counts: Array) -> Array:
         """Return what undoes the noise in `1` below `t - width/2`, `0` above `t + width/2`, straight between."""
         x = self.lattice.values[:, None]
-        v = np.clip((t + self.width / 2 - x) / self.width, 0.0, 1.0) if self.width else (x <= t).astype(float)
+        if self.width:
+            near = np.clip(t, x[0] - self.width, x[-1] + self.width)  # further off it is all the same, but may overflow
+            v = np.clip((near + self.width / 2 - x) / self.width, 0.0, 1.0)
+        else:
+            v = (x <= t).astype(float)
         psi = self.lattice.corrected(v, self.lattice.smooth(counts if self.lattice.unseen else counts[:-1]))
         return psi if self.lattice.unseen else np.append(psi, np.zeros((1, t.size)), axis=0)
 
