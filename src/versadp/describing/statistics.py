@@ -215,7 +215,8 @@ class Statistics:
         """Return a quantile with its interval by inversion, widened by what is not told and cut to the bounds."""
         curve, piled, room = (exact, None, 0.0) if exact else (found.curve(tau), found.piled(tau), found.room)
         low, high = curve.interval(self.level)
-        value = curve.estimate if piled is None else piled
+        smooth = exact is None and found.ramp is not None and found.ramp.width > 0
+        value = piled if piled is not None else curve.interpolated if smooth else curve.estimate
         each = Estimate(value, (high - low) / 2 / self.z, low - room, high + room)
         each = each.within(declared.lower, declared.upper)
         return each._replace(value=float(np.clip(each.value, declared.lower, declared.upper)))

@@ -99,6 +99,14 @@ class Curve:
         """The value at which the score crosses 0, as a rising function would."""
         return float(self.at[self._crossing])
 
+    @property
+    def interpolated(self) -> float:
+        """The value at which the score crosses 0, straight between nodes: of scores that have no steps."""
+        k = self._crossing
+        if k == 0 or not self.score[k - 1] < 0 <= self.score[k]:
+            return float(self.at[k])
+        return float(np.interp(0.0, self.score[k - 1 : k + 1], self.at[k - 1 : k + 1]))
+
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval of a level."""
         from scipy.special import ndtri
