@@ -140,10 +140,13 @@ class Diagnosis:
         return fit if fit.hessian is None else replace(fit, contrasts=contrast_test(diagnostics.tested, fit.theta))
 
 
-def diagnose(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
-    """Return the diagnosis of a fit: an estimate, a weak one or a failure, without its score sets."""
+def diagnose(fit: Fit, diagnostics: Diagnostics, *, elsewhere: bool = True) -> Diagnosis:
+    """Return the diagnosis of a fit: an estimate, a weak one or a failure, without its score sets.
+
+    Where the solver failed an estimate is looked for `elsewhere`.
+    """
     if not fit.converged:
-        return _failure(fit, diagnostics)
+        return _failure(fit, diagnostics, elsewhere=elsewhere)
     return Diagnosis(fit, diagnostics) if fit.hessian is None else _minimum(fit, diagnostics)
 
 
@@ -211,12 +214,12 @@ def _no_more(off: Array, coefficients: Array, errors: Array) -> Array:
     return np.asarray(np.linalg.solve(coefficients, np.clip(coefficients @ off, -most, most)))
 
 
-def _failure(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
+def _failure(fit: Fit, diagnostics: Diagnostics, *, elsewhere: bool = True) -> Diagnosis:
     """Return the diagnosis of a solver without a minimum: weak if it failed for want of curvature."""
     diagnostics = replace(diagnostics, family=diagnostics.small)
     mix = diagnostics.weights(fit)
     try:
-        if (zero := _zero_of_line(fit, diagnostics, mix)) is not None:
+        if elsewhere and (zero := _zero_of_line(fit, diagnostics, mix)) is not None:
             return _minimum(zero, diagnostics)
         moments = diagnostics.family.moments(diagnostics.start, mix)
     except (ParameterError, np.linalg.LinAlgError):
@@ -224,7 +227,7 @@ def _failure(fit: Fit, diagnostics: Diagnostics) -> Diagnosis:
     space, t = _around(moments, diagnostics, mix)
     if space is None:
         return Diagnosis(fit, diagnostics)
-    if (near := _nearest(fit, diagnostics, mix, space)) is not None:
+    if elsewhere and (near := _nearest(fit, diagnostics, mix, space)) is not None:
         return near
     lost = np.full_like(fit.theta, np.nan)
     weak = replace(fit, theta=lost, strength=np.full(lost.size, t), outcome=Outcome.WEAK)

@@ -23,6 +23,7 @@ FIRST_STAGE_F = 10.0  # below, instruments are weak and estimates not normal (St
 # numbers of records, or shares
 RECORDS_BEYOND_QUANTILE = 10.0  # per coefficient, without noise: with fewer a quantile's estimate is not normal: chosen
 RECORDS_PER_CONTRAST = 20.0  # that must count for a contrast: its error from normality is of the order of 1/20
+FEW_RECORDS = 0.05  # share of them that lost coefficients may move out of a series, which errs little then: chosen
 LEAST_CONTRAST = 0.01  # least eigenvalue of the contrasts' correlations, of the largest: smaller is rounding
 KNOWN_SIZE_ERROR = 0.25  # relative standard error up to which a sample size is told: with 0.5 chance decides what is
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from versadp.correction import CustomModel
-from versadp.estimation import Diagnosis, Fit, Outcome, descend, diagnose, influence_scale
+from versadp.estimation import Fit, Outcome, descend, diagnose, influence_scale
 from versadp.estimation.sizes import SAMPLE_ROWS
+from versadp.estimation.thresholds import SEEN
 from versadp.fitting.approximate import Candidate, Pilot, approximate, check_size, projected
 from versadp.fitting.basis import in_basis
 from versadp.fitting.coarse import refuse_coarse
@@ -21,7 +24,7 @@ from versadp.fitting.projecting import begun
 from versadp.fitting.quantile import smoothed_quantile
 from versadp.fitting.report import FitReport
 from versadp.fitting.scale import scaled
-from versadp.fitting.series_start import line_in_closed_form
+from versadp.fitting.series_start import line_in_closed_form, moves_few
 from versadp.fitting.solver import Members, solve_linear, with_controls
 from versadp.fitting.totals import words
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from versadp.correction import Records
+    from versadp.estimation import Diagnosis
     from versadp.fitting.problem import Problem
     from versadp.fitting.solver import SolverOptions
     from versadp.inputs import Array
@@ -86,11 +90,24 @@ def _solved(
                 members, found = with_controls(members, found)
                 break
         diagnosis = diagnose(found, members.diagnostics(start, pilot.line))
-        if left and diagnosis.fit.converged:  # a weak coefficient may lead out of the series; here all are strong
-            diagnosis = Diagnosis(found, diagnosis.diagnostics)
+        if not _known_beside_weak(members, diagnosis.fit, left=left):
+            lost = Fit.failed(found.theta, Outcome.INDEFINITE, found.n) if found.converged else found
+            diagnosis = diagnose(lost, diagnosis.diagnostics, elsewhere=False)
         if diagnosis.fit.converged or members.problem.blurs is None:
             break
     return members, found, diagnosis
+
+
+def _known_beside_weak(members: Members, fit: Fit, *, left: bool) -> bool:
+    """Tell whether the strong coefficients of an estimate can be told beside its weak ones.
+
+    A weak coefficient may be anything, and a series is near the loss only where the index is known: so it must move
+    the index of few records. Without a weak one the estimate is none if its series was `left`.
+    """
+    if members.problem.expansion is None or fit.strength is None or not np.isfinite(fit.cov).all():
+        return True
+    weak = np.flatnonzero(fit.strength < SEEN)
+    return moves_few(members.problem, members.sample, weak) if weak.size else not left
 
 
 def _with_pilot(problem: Problem, options: SolverOptions, sample: Records) -> tuple[Problem, Pilot]:

@@ -20,6 +20,7 @@ from versadp.correction.index_law import distribution_of, index_law
 from versadp.correction.series import Place, series
 from versadp.estimation import Family
 from versadp.estimation import start as plain_fit
+from versadp.estimation.thresholds import FEW_RECORDS
 from versadp.fitting.source import MemorySource
 from versadp.losses.expansion import Expansion
 from versadp.losses.pilot_line import Line, lift_of
@@ -113,6 +114,20 @@ def serves(problem: Problem, sample: Records, theta: Array) -> bool:
     low, high = problem.expansion.interval
     law = index_law(form, form.prepare(sample, np.random.default_rng(0)), theta)
     return low <= law.low and law.high <= high
+
+
+def moves_few(problem: Problem, sample: Records, which: NDArray[np.intp]) -> bool:
+    """Tell whether some of the user's coefficients, whatever they are, move the index of few records only.
+
+    With m the regressor of a coefficient it is E m² / max m²: of a level of a category the share of its records.
+    """
+    form = _form(problem)
+    if form is None:
+        return True
+    seen, ways = form.prepare(sample, np.random.default_rng(0)), np.linalg.inv(problem.scale).T[which]
+    tops = [max(abs(end) for end in form.ends(seen, way)) ** 2 for way in ways]
+    shares = [way @ seen.squares @ way / seen.total / top for way, top in zip(ways, tops, strict=True)]
+    return bool(sum(shares) <= FEW_RECORDS)
 
 
 def closed_form(problem: Problem) -> Terms | None:
