@@ -43,7 +43,7 @@ def bounds_of_release(release: Release, schema: Schema, coverage: float) -> Sche
     >>> people = pd.DataFrame({"age": np.random.default_rng(0).uniform(20, 80, 50_000)})
     >>> earlier = vdp.calibrate(schema, epsilon=4).release(people, key=bytes(range(32)))
     >>> vdp.fit_bounds(earlier, schema).columns["age"]
-    Bounded(lower=14.3, upper=87.31, declared=(0.0, 1000.0))
+    Bounded(lower=11.7, upper=95.9, declared=(0.0, 1000.0))
     """
     declared, there = schema.as_declared(), release.mechanism.schema.columns
     cells = learnable(declared)
